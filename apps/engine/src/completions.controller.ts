@@ -1,0 +1,67 @@
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { CompletionsService } from './completions.service.js';
+import { errorBody, RequestError } from './http/errors.js';
+import { readBody } from './http/read-body.js';
+import { sendJson } from './http/sinks.js';
+import { type EngineSettings, SETTINGS } from './settings.js';
+
+/** The routes. Bodies and answers are plain node:http: nothing of the framework is on the way of a token. */
+@Controller()
+export class CompletionsController {
+  private readonly startedAt = Math.floor(Date.now() / 1000);
+
+  constructor(
+    @Inject(SETTINGS) private readonly settings: EngineSettings,
+    @Inject(CompletionsService) private readonly completions: CompletionsService,
+  ) {}
+
+  @Post('v1/completions')
+  async complete(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
+    try {
+      this.completions.answer(await readBody(request), response);
+    } catch (error) {
+      this.refuse(error, request, response);
+    }
+  }
+
+  @Get('v1/models')
+  models(): object {
+    const { model, context } = this.settings;
+    const card = {
+      id: model,
+      object: 'model',
+      created: this.startedAt,
+      owned_by: 'turnpike',
+      root: model,
+      parent: null,
+      max_model_len: context,
+    };
+    return { object: 'list', data: [card] };
+  }
+
+  @Get('health')
+  health(): object {
+    return { status: 'ok' };
+  }
+
+  @Get('debug/state')
+  state(): object {
+    return this.completions.stats.snapshot();
+  }
+
+  private refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void {
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    this.completions.stats.rejected++;
+    const refused = error instanceof RequestError ? error : new RequestError(500, 'internal error');
+    if (!request.complete) {
+      // The rest of the body is read and thrown away, so that the client gets to read the answer.
+      response.setHeader('connection', 'close');
+      request.resume();
+    }
+    sendJson(response, refused.status, errorBody(refused.status, refused.message, refused.param));
+  }
+}

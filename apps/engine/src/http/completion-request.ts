@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { RequestError } from './errors.js';
+
+const tokenId = z.number().int().nonnegative();
+
+/** The fields that mean something here; vLLM's others are accepted and ignored. `null` is as good as nothing. */
+const schema = z.object({
+  model: z.string().nullish(),
+  max_tokens: z.number().int().min(1).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  return_token_ids: z.boolean().nullish(),
+  stop_token_ids: z.array(tokenId).nullish(),
+  skip_special_tokens: z.boolean().nullish(),
+  temperature: z.number().min(0).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  seed: z.number().int().nullish(),
+});
+
+/** A validated request, without its prompt. */
+export interface CompletionRequest {
+  readonly model: string | undefined;
+  readonly maxTokens: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly returnTokenIds: boolean;
+  readonly stopTokenIds: readonly number[];
+  readonly skipSpecialTokens: boolean;
+}
+
+/** vLLM's default for a request that names no `max_tokens`. */
+const DEFAULT_MAX_TOKENS = 16;
+
+/** @throws RequestError 400 that names the field at fault. */
+export function parseCompletionRequest(fields: Record<string, unknown>): CompletionRequest {
+  const parsed = schema.safeParse(fields);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const param = issue?.path.join('.') ?? '';
+    throw new RequestError(400, `${param}: ${issue?.message ?? 'invalid value'}`, param);
+  }
+  const given = parsed.data;
+  return {
+    model: given.model ?? undefined,
+    maxTokens: given.max_tokens ?? DEFAULT_MAX_TOKENS,
+    stream: given.stream ?? false,
+    includeUsage: given.stream_options?.include_usage ?? false,
+    returnTokenIds: given.return_token_ids ?? false,
+    stopTokenIds: given.stop_token_ids ?? [],
+    skipSpecialTokens: given.skip_special_tokens ?? true,
+  };
+}

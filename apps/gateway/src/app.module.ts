@@ -1,0 +1,67 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { KeyRing } from '@turnpike/access';
+import { MemoryResponseStore } from '@turnpike/conversation';
+import { RenderingStage } from '@turnpike/rendering';
+import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
+import { ValidationStage } from '@turnpike/validation';
+import type { Config } from './config/schema.js';
+import { Engines } from './engines.js';
+import { Formats } from './formats.js';
+import { HealthController } from './http/health.controller.js';
+import { ModelsController } from './http/models.controller.js';
+import { ResponsesController } from './http/responses.controller.js';
+import { stageList } from './stages.js';
+import { CONFIG, ROUTER, STAGE_LIST, STORE } from './tokens.js';
+import { TurnService } from './turn/turn.service.js';
+import { ResponsesGateway } from './websocket/responses.gateway.js';
+
+/** The front door, wired from its configuration. */
+@Module({})
+export class AppModule {
+  static register(config: Config): DynamicModule {
+    return {
+      module: AppModule,
+      controllers: [ResponsesController, ModelsController, HealthController],
+      providers: [
+        { provide: CONFIG, useValue: config },
+        { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
+        { provide: STORE, useFactory: () => new MemoryResponseStore(config.limits.storeBytes) },
+        Formats,
+        Engines,
+        {
+          provide: ROUTER,
+          inject: [Engines, Formats],
+          useFactory: (engines: Engines, formats: Formats) => routerOf(config, engines, formats),
+        },
+        {
+          provide: STAGE_LIST,
+          inject: [ROUTER, Formats],
+          useFactory: (router: RouterStrategy, formats: Formats) =>
+            stageList({
+              validation: new ValidationStage(),
+              routing: new RoutingStage(router),
+              rendering: new RenderingStage({
+                formatToken: Routing,
+                encoder: (format) => formats.encoder(format),
+                today: () => new Date().toISOString().slice(0, 10),
+              }),
+            }),
+        },
+        TurnService,
+        ResponsesGateway,
+      ],
+    };
+  }
+}
+
+function routerOf(config: Config, engines: Engines, formats: Formats): RouterStrategy {
+  return new CatalogueRouter(
+    Object.entries(config.models).map(([model, { engine, engineModel, format, contextTokens }]) => ({
+      model,
+      engineModel: engineModel ?? model,
+      format: formats.get(format),
+      contextTokens,
+      engine: engines.get(engine),
+    })),
+  );
+}

@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+import { ConfigError } from './config/load.js';
+
+export const HELP = `turnpike - OpenAI's Responses API with WebSocket mode, in front of your inference servers
+
+Usage: npm start -- [options]
+
+Options:
+  --config FILE   YAML configuration (see turnpike.example.yaml); without it, or without models in it,
+                  the built-in scripted model is served as 'sim'
+  --sim ARGS      options for the built-in engine, as one string: --sim "--tps 200 --ttft-ms 50"
+  --help          show this text
+  --version       show the version
+
+Environment:
+  PORT            port to listen on (8686)
+  HOST            address to bind to (127.0.0.1); other addresses need keys in the configuration
+  LOG_LEVEL       debug, info, warn, error or silent (info)
+`;
+
+export interface Arguments {
+  readonly config: string | undefined;
+  /** Arguments for the built-in engine. */
+  readonly sim: readonly string[];
+  readonly help: boolean;
+  readonly version: boolean;
+}
+
+/**
+ * The command line.
+ * @throws ConfigError for an option that does not exist
+ */
+export function parseArguments(argv: readonly string[]): Arguments {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        config: { type: 'string' },
+        sim: { type: 'string', default: '' },
+        help: { type: 'boolean', default: false },
+        version: { type: 'boolean', default: false },
+      },
+    });
+    return {
+      config: values.config,
+      sim: values.sim.split(/\s+/).filter((word) => word !== ''),
+      help: values.help,
+      version: values.version,
+    };
+  } catch (thrown) {
+    throw new ConfigError(`${(thrown as Error).message}\n\n${HELP}`);
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+
+const MIB = 1024 * 1024;
+
+const engine = z.strictObject({
+  /** Base URL of the server, without `/v1`. */
+  url: z.url({ protocol: /^https?$/ }),
+  /** Longest silence of the engine before a request is given up, in ms. */
+  idleTimeoutMs: z.int().min(1_000).default(600_000),
+});
+
+const model = z.strictObject({
+  /** Name of the engine that serves it. */
+  engine: z.string(),
+  /** The engine's own name for the model; by default the same. */
+  engineModel: z.string().optional(),
+  format: z.enum(['harmony']).default('harmony'),
+  /** Most tokens of prompt and output together. */
+  contextTokens: z.int().min(1).default(131_072),
+});
+
+const key = z.strictObject({
+  name: z.string().min(1),
+  /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
+  tenant: z.string().min(1),
+});
+
+/** Limits of the server, each with its reason, on one screen. */
+const limits = z.strictObject({
+  /** Bytes of one WebSocket message; Codex and others fall back to HTTP above 16 MiB. */
+  frameBytes: z
+    .int()
+    .min(1024)
+    .default(16 * MIB),
+  /** Bytes of an HTTP body; more than a frame, so that a refused frame can be sent here. */
+  bodyBytes: z
+    .int()
+    .min(1024)
+    .default(64 * MIB),
+  /** WebSocket connections at once. */
+  connections: z.int().min(1).default(10_000),
+  /** Bytes of conversation that one connection may keep in memory. */
+  connectionCacheBytes: z
+    .int()
+    .min(0)
+    .default(64 * MIB),
+  /** Bytes of conversation that `store: true` responses may keep in memory. */
+  storeBytes: z
+    .int()
+    .min(0)
+    .default(512 * MIB),
+  /** Bytes a slow reader may leave unread before reading from the engine pauses. */
+  sendBufferBytes: z
+    .int()
+    .min(1024)
+    .default(1 * MIB),
+  /** How long a reader may stay that slow before its connection is closed, in ms. */
+  sendTimeoutMs: z.int().min(100).default(30_000),
+  /** Silence of a running response after which a sign of life is sent, in ms; proxies cut at 60 s. */
+  keepAliveMs: z.int().min(100).default(20_000),
+  /** How long running turns may take to finish once the server is told to stop, in ms. */
+  drainMs: z.int().min(0).default(30_000),
+});
+
+/** The configuration file. A key that is not listed here is an error at start. */
+export const configSchema = z.strictObject({
+  host: z.string().default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8686),
+  /** False answers upgrades with 426, which makes agents use HTTP. */
+  websocket: z.boolean().default(true),
+  /** Without keys the server is open, and binds to loopback only. */
+  keys: z.array(key).default([]),
+  /** Origins of web pages that may open a WebSocket; requests without an Origin are not from a page. */
+  allowedOrigins: z.array(z.string()).default([]),
+  engines: z.record(z.string(), engine).default({}),
+  models: z.record(z.string(), model).default({}),
+  limits: limits.prefault({}),
+  log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+export type Config = z.output<typeof configSchema>;
+export type Limits = Config['limits'];
+export type ModelConfig = Config['models'][string];

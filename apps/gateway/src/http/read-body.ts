@@ -1,0 +1,34 @@
+import { ApiError } from '@turnpike/protocol';
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * The body of a request as text.
+ * @param limit bytes; decided from Content-Length first, and again while reading
+ * @throws ApiError body_too_large | unsupported_encoding | invalid_json (not UTF-8, or cut short)
+ */
+export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new ApiError('unsupported_encoding', {
+      message: `Content encoding '${encoding.slice(0, 32)}' is not supported.`,
+    });
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of request) {
+      length += (part as Buffer).length;
+      if (length > limit) throw tooLarge(limit);
+      parts.push(part as Buffer);
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) throw thrown;
+    throw new ApiError('invalid_json', { message: 'The body is not complete UTF-8 text.', cause: thrown });
+  }
+}
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('body_too_large', { message: `The body is larger than ${limit} bytes.` });
+}

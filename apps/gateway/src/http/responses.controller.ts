@@ -1,0 +1,52 @@
+import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { KeyRing } from '@turnpike/access';
+import { ApiError, mintId, parseJson, parseRequest } from '@turnpike/protocol';
+import type { Request, Response } from 'express';
+import { CONFIG } from '../tokens.js';
+import type { Config } from '../config/schema.js';
+import { DISCARD } from '../turn/event-sink.js';
+import { TurnService } from '../turn/turn.service.js';
+import { readBody } from './read-body.js';
+import { SseSink } from './sse-sink.js';
+
+/** `POST /v1/responses`, as JSON or as server-sent events. */
+@Controller(['v1/responses', 'responses'])
+export class ResponsesController {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(KeyRing) private readonly keys: KeyRing,
+    @Inject(TurnService) private readonly turns: TurnService,
+  ) {}
+
+  @Post()
+  async create(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const started = performance.now();
+    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const body = await readBody(request, this.config.limits.bodyBytes);
+    const parsed = parseRequest(parseJson(body), 'http');
+    response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });
+    const gone = new AbortController();
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort();
+    });
+    const sink = parsed.stream ? new SseSink(response, this.config.limits.sendTimeoutMs) : DISCARD;
+    const outcome = await this.turns.run({ request: parsed, tenant, sink, signal: gone.signal });
+    if (response.destroyed) return;
+    if (parsed.stream) {
+      response.end();
+      return;
+    }
+    // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
+    if (outcome.failure !== undefined && outcome.response.output.length === 0) throw outcome.failure;
+    response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
+    response.json(outcome.response);
+  }
+
+  /** A WebSocket client whose upgrade got lost on the way, or a person with a browser. */
+  @Get()
+  explain(): never {
+    throw new ApiError('upgrade_required', {
+      message: 'GET on this address is for WebSocket upgrades; send requests with POST.',
+    });
+  }
+}

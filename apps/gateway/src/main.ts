@@ -1,0 +1,24 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { HELP, parseArguments } from './cli.js';
+import { ConfigError, loadConfig } from './config/load.js';
+import { startGateway } from './start.js';
+
+/** `package.json` is five levels above the built file. */
+function version(): string {
+  const url = new URL('../../../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
+}
+
+async function main(): Promise<void> {
+  const args = parseArguments(process.argv.slice(2));
+  if (args.help) return void process.stdout.write(HELP);
+  if (args.version) return void process.stdout.write(`${version()}\n`);
+  await startGateway(loadConfig(args.config, process.env), args.sim);
+}
+
+main().catch((thrown: unknown) => {
+  const text = thrown instanceof ConfigError ? thrown.message : ((thrown as Error).stack ?? String(thrown));
+  process.stderr.write(`${text}\n`);
+  process.exit(thrown instanceof ConfigError ? 2 : 1);
+});

@@ -1,0 +1,26 @@
+import type { TurnStage } from '@turnpike/turns';
+import type { RenderingStage } from '@turnpike/rendering';
+import type { RoutingStage } from '@turnpike/routing';
+import type { ValidationStage } from '@turnpike/validation';
+
+/**
+ * The stages of a turn, on one screen. Within a group, stages that do not need each other run side by side.
+ *
+ * | group       | when it fails                                | stages                 |
+ * | ----------- | -------------------------------------------- | ---------------------- |
+ * | admission   | a plain error: there is no response yet      | validation, routing    |
+ * | preparation | `response.failed`: the response has begun    | rendering              |
+ */
+export interface StageList {
+  readonly admission: readonly TurnStage<unknown>[];
+  readonly preparation: readonly TurnStage<unknown>[];
+}
+
+/** The list as it runs. A stage of your own goes into the group whose failure it should share. */
+export function stageList(stages: {
+  validation: ValidationStage;
+  routing: RoutingStage;
+  rendering: RenderingStage;
+}): StageList {
+  return { admission: [stages.validation, stages.routing], preparation: [stages.rendering] };
+}

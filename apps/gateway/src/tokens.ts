@@ -1,0 +1,5 @@
+/** Injection tokens of values that have no class of their own. */
+export const CONFIG = Symbol('Config');
+export const ROUTER = Symbol('RouterStrategy');
+export const STORE = Symbol('ResponseStore');
+export const STAGE_LIST = Symbol('StageList');

@@ -1,0 +1,51 @@
+import type { ResponseAssembler } from '@turnpike/assembly';
+import { createNode, estimateItemBytes, type ResponseNode } from '@turnpike/conversation';
+import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
+import { Routing, type Route } from '@turnpike/routing';
+import type { Artifacts, TurnContext, TurnItem } from '@turnpike/turns';
+import type { TurnParts } from './turn-run.js';
+import type { TurnInput } from './turn.service.js';
+
+export interface CommitInput {
+  readonly turn: TurnContext;
+  readonly parent: ResponseNode | undefined;
+  /** Ended. */
+  readonly assembler: ResponseAssembler;
+  /** As they are after the input. */
+  readonly artifacts: Artifacts;
+  readonly input: TurnInput;
+  readonly parts: TurnParts;
+}
+
+/** Folds the output in and makes the response known: to its connection, and to the store when it is to be stored. */
+export async function commit({
+  turn,
+  parent,
+  assembler,
+  artifacts,
+  input,
+  parts,
+}: CommitInput): Promise<void> {
+  const { request, tenant, connection } = input;
+  const format = (artifacts.get(Routing.name) as Route).format.name;
+  const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
+  const folded = output.length === 0 ? artifacts : await parts.pipeline.run(turn.output(output), artifacts);
+  const node = createNode({
+    id: assembler.response.id,
+    tenant,
+    parent,
+    input: turn.items,
+    output,
+    response: assembler.response,
+    artifacts: folded,
+    ownBytes: estimateItemBytes(turn.items) + estimateItemBytes(output) + promptBytes(parent, folded),
+  });
+  connection?.cache.add(node, connection.lane);
+  if (request.store) await parts.store.save(node);
+}
+
+/** Memory of the prompt ids this turn added. */
+function promptBytes(parent: ResponseNode | undefined, artifacts: Artifacts): number {
+  const rendered = artifacts.get(Rendering.name) as Rendered;
+  return renderedBytes(rendered, parent?.artifacts.get(Rendering.name) as Rendered | undefined);
+}

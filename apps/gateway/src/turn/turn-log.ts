@@ -1,0 +1,31 @@
+import type { ApiError, ResponseObject } from '@turnpike/protocol';
+import type { TurnContext, TurnLifecycle } from '@turnpike/turns';
+import { log } from '../log.js';
+
+export interface FinishedTurn {
+  readonly turn: TurnContext;
+  readonly response: ResponseObject;
+  readonly lifecycle: TurnLifecycle;
+  readonly failure: ApiError | undefined;
+}
+
+/** One line a turn: counts and times, and never a word of what was said. */
+export function logTurn({ turn, response, lifecycle, failure }: FinishedTurn): void {
+  const line = {
+    response: response.id,
+    tenant: turn.tenant,
+    model: response.model,
+    status: response.status,
+    input_tokens: response.usage?.input_tokens,
+    cached_tokens: response.usage?.input_tokens_details.cached_tokens,
+    output_tokens: response.usage?.output_tokens,
+    states: lifecycle.trace,
+    stages_us: Object.fromEntries(turn.timings),
+    work: Object.fromEntries(turn.work),
+  };
+  if (failure !== undefined && failure.status >= 500) {
+    log.error({ ...line, err: failure.cause ?? failure }, 'turn failed');
+  } else {
+    log.debug(line, 'turn ended');
+  }
+}

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ConnectionCache, ResponseStore } from '@turnpike/conversation';
+import type { ApiError, ResponseObject, ResponseRequest } from '@turnpike/protocol';
+import { Pipeline, type LaneId } from '@turnpike/turns';
+import type { Config } from '../config/schema.js';
+import type { StageList } from '../stages.js';
+import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import type { EventSink } from './event-sink.js';
+import { TurnRun } from './turn-run.js';
+
+/** One request on its way to a response. */
+export interface TurnInput {
+  readonly request: ResponseRequest;
+  readonly tenant: string;
+  readonly sink: EventSink;
+  /** Ends when the client is gone. */
+  readonly signal: AbortSignal;
+  /** The WebSocket it came over, and the lane. */
+  readonly connection?: { readonly cache: ConnectionCache; readonly lane: LaneId } | undefined;
+}
+
+export interface TurnOutcome {
+  /** Final: completed, incomplete or failed. */
+  readonly response: ResponseObject;
+  /** Why a failed response failed. */
+  readonly failure?: ApiError | undefined;
+}
+
+/** Runs turns, the same way for every transport. */
+@Injectable()
+export class TurnService {
+  readonly #pipeline: Pipeline;
+  readonly #store: ResponseStore;
+  readonly #keepAliveMs: number;
+
+  constructor(
+    @Inject(STAGE_LIST) stages: StageList,
+    @Inject(STORE) store: ResponseStore,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.#pipeline = new Pipeline(stages.admission, stages.preparation);
+    this.#store = store;
+    this.#keepAliveMs = config.limits.keepAliveMs;
+  }
+
+  /**
+   * From a request to its terminal event. What fails before `response.created` is thrown; what fails later ends the
+   * response as failed. When this resolves, the response has been committed and its terminal event written.
+   * @throws ApiError when there is no response
+   */
+  run(input: TurnInput): Promise<TurnOutcome> {
+    return new TurnRun(input, {
+      pipeline: this.#pipeline,
+      store: this.#store,
+      keepAliveMs: this.#keepAliveMs,
+    }).run();
+  }
+}

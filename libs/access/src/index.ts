@@ -1,0 +1,1 @@
+export { KeyRing, OPEN_PRINCIPAL, type HashedKey, type Principal } from './key-ring.js';

@@ -1,0 +1,174 @@
+import type { EventFrame, IncompleteReason, OutputItem, ResponseObject, Usage } from '@turnpike/protocol';
+import type { OutputEvent } from '@turnpike/formats';
+import { echoOf } from '@turnpike/protocol';
+import { EventWriter } from './event-writer.js';
+import { TEXT_EVENTS, closeItem, contentPart, openItem, type TextEvents } from './items.js';
+
+/** An item of the output with the ids it has in the next prompt. */
+export interface AssembledItem {
+  readonly item: OutputItem;
+  readonly ids: Int32Array;
+}
+
+/** How a response ends. */
+export type Ending =
+  | { status: 'completed' }
+  | { status: 'incomplete'; reason: IncompleteReason }
+  | { status: 'failed'; code: string; message: string };
+
+interface OpenItem {
+  readonly item: OutputItem & { id: string };
+  readonly events: TextEvents;
+  readonly index: number;
+  /** Everything a delta event says before its text. */
+  readonly deltaHead: string;
+  readonly texts: string[];
+}
+
+/**
+ * Turns what a parser reads into the event stream of one response. Order, numbering, ids and the single terminal
+ * event are decided here and nowhere else, for every engine, format and transport.
+ */
+export class ResponseAssembler {
+  readonly #writer: EventWriter;
+  readonly #toolsKey: string;
+  readonly #items: AssembledItem[] = [];
+  #response: ResponseObject;
+  #open: OpenItem | undefined;
+  #reasoningTokens = 0;
+  #ended = false;
+
+  /** @param response as {@link newResponse} made it */
+  constructor(response: ResponseObject, options: { toolsKey: string; streamId?: string | undefined }) {
+    this.#response = response;
+    this.#toolsKey = options.toolsKey;
+    this.#writer = new EventWriter(options.streamId);
+  }
+
+  /** The response as it stands; final after {@link end}. */
+  get response(): ResponseObject {
+    return this.#response;
+  }
+
+  /** Closed items, in output order. */
+  get items(): readonly AssembledItem[] {
+    return this.#items;
+  }
+
+  /** Sampled ids that were reasoning. */
+  get reasoningTokens(): number {
+    return this.#reasoningTokens;
+  }
+
+  /** `response.created` and `response.in_progress`. */
+  begin(): EventFrame[] {
+    const response = JSON.stringify(echoOf(this.#response, this.#toolsKey));
+    return [
+      this.#writer.raw('response.created', `"response":${response}`),
+      this.#writer.raw('response.in_progress', `"response":${response}`),
+    ];
+  }
+
+  /**
+   * A sign of life while nothing is produced. Not `response.in_progress` once more: a client that accumulates takes the
+   * response in it for the whole state and loses the item it is in. Source: openai-node `accumulateResponse`, which
+   * knows `keepalive`; other clients pass over it.
+   */
+  keepAlive(): EventFrame {
+    return this.#writer.raw('keepalive', '');
+  }
+
+  /** Events for what the parser read. */
+  push(parsed: readonly OutputEvent[]): EventFrame[] {
+    if (this.#ended) throw new Error('the response has already ended');
+    const frames: EventFrame[] = [];
+    for (const event of parsed) {
+      if (event.kind === 'open') this.#openItem(event, frames);
+      else if (event.kind === 'text') this.#text(event.text, frames);
+      else this.#closeItem(event, frames);
+    }
+    return frames;
+  }
+
+  /** Settles how the response ends. After this {@link response} is what a client may read anywhere. */
+  end(ending: Ending, usage: Usage, completedAt: number): void {
+    if (this.#ended) throw new Error('the response has already ended');
+    if (this.#open !== undefined) throw new Error('an output item is still open');
+    this.#ended = true;
+    this.#response = {
+      ...this.#response,
+      status: ending.status,
+      completed_at: ending.status === 'completed' ? completedAt : null,
+      incomplete_details: ending.status === 'incomplete' ? { reason: ending.reason } : null,
+      error: ending.status === 'failed' ? { code: ending.code, message: ending.message } : null,
+      output: this.#items.map(({ item }) => item),
+      usage,
+    };
+  }
+
+  /** The one terminal event. Written after the response is committed, so that its id can be used at once. */
+  terminal(): EventFrame {
+    const { status } = this.#response;
+    if (status !== 'completed' && status !== 'incomplete' && status !== 'failed') {
+      throw new Error(`a response that is ${status} has no terminal event`);
+    }
+    return this.#writer.raw(
+      `response.${status}`,
+      `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey))}`,
+    );
+  }
+
+  #openItem({ header }: Extract<OutputEvent, { kind: 'open' }>, frames: EventFrame[]): void {
+    if (this.#open !== undefined) throw new Error('output items must not overlap');
+    const item = openItem(header);
+    const index = this.#items.length;
+    const events = TEXT_EVENTS[item.type];
+    const place = `"item_id":"${item.id}","output_index":${index}`;
+    const content = events.part === undefined ? '' : ',"content_index":0';
+    this.#open = { item, events, index, deltaHead: `${place}${content},"delta":`, texts: [] };
+    frames.push(this.#writer.event('response.output_item.added', { output_index: index, item }));
+    if (events.part !== undefined) {
+      const part = contentPart(events.part, '');
+      frames.push(
+        this.#writer.event('response.content_part.added', {
+          item_id: item.id,
+          output_index: index,
+          content_index: 0,
+          part,
+        }),
+      );
+    }
+  }
+
+  #text(text: string, frames: EventFrame[]): void {
+    const open = this.#open;
+    if (open === undefined) throw new Error('text outside an output item');
+    if (text === '') return;
+    open.texts.push(text);
+    const logprobs = open.events.logprobs ? ',"logprobs":[]' : '';
+    frames.push(this.#writer.raw(open.events.delta, `${open.deltaHead}${JSON.stringify(text)}${logprobs}`));
+  }
+
+  #closeItem(event: Extract<OutputEvent, { kind: 'close' }>, frames: EventFrame[]): void {
+    const open = this.#open;
+    if (open === undefined) throw new Error('close outside an output item');
+    this.#open = undefined;
+    const text = open.texts.join('');
+    const { item: started, events, index } = open;
+    const item = closeItem(started, text, event.complete);
+    const place = { item_id: item.id, output_index: index };
+    const content = events.part === undefined ? {} : { content_index: 0 };
+    const name = item.type === 'function_call' ? { name: item.name } : {};
+    const logprobs = events.logprobs ? { logprobs: [] } : {};
+    frames.push(
+      this.#writer.event(events.done, { ...place, ...content, [events.field]: text, ...name, ...logprobs }),
+    );
+    if (events.part !== undefined) {
+      const part = contentPart(events.part, text);
+      frames.push(this.#writer.event('response.content_part.done', { ...place, ...content, part }));
+    }
+    frames.push(this.#writer.event('response.output_item.done', { output_index: index, item }));
+    this.#items.push({ item, ids: event.ids });
+    if (item.type === 'reasoning') this.#reasoningTokens += event.sampled;
+  }
+}

@@ -1,0 +1,1 @@
+export { ResponseAssembler, type AssembledItem, type Ending } from './assembler.js';

@@ -1,0 +1,5 @@
+export { createNode, estimateItemBytes, historyOf, type ResponseNode } from './node.js';
+export { NodeCache } from './node-cache.js';
+export { ConnectionCache } from './connection-cache.js';
+export { MemoryResponseStore, type ResponseStore } from './response-store.js';
+export { resolveParent, type ParentSource } from './parent.js';

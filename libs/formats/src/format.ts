@@ -1,0 +1,84 @@
+import type { Item, MessagePhase, Tool } from '@turnpike/protocol';
+import type { Tokenizer } from './tokenizer/types.js';
+
+/**
+ * A run of a prompt: a number is a control token that the format itself owns; a string is text that is always
+ * encoded with control tokens off. Seams between runs are where a prompt may be cut or joined.
+ */
+export type Piece = number | string;
+
+/** What stands before the conversation and belongs to one request, not to the chain. */
+export interface HeadSettings {
+  instructions?: string | undefined;
+  /** Tools offered to the model; hosted tools are skipped by the renderer. */
+  tools: readonly Tool[];
+  reasoningEffort?: string | undefined;
+  /** JSON Schema that the final message has to satisfy. */
+  responseFormat?:
+    { name: string; description?: string | undefined; schema: Record<string, unknown> } | undefined;
+  /** YYYY-MM-DD, frozen at the first response of a chain. */
+  date?: string | undefined;
+}
+
+/** Name of the tool behind each call that has no output yet, by call id. */
+export type OpenCalls = ReadonlyMap<string, { name: string; namespace?: string | undefined }>;
+
+/** How the head of an output message classifies it. */
+export type OutputHeader =
+  | { type: 'reasoning' }
+  | { type: 'message'; phase: MessagePhase }
+  | { type: 'function_call'; name: string; namespace?: string | undefined }
+  | { type: 'custom_tool_call'; name: string; namespace?: string | undefined };
+
+/**
+ * What a parser reads from sampled ids. Each message of the model is exactly one `open`, any number of `text` and
+ * one `close`; messages never overlap.
+ */
+export type OutputEvent =
+  | { kind: 'open'; header: OutputHeader }
+  | { kind: 'text'; text: string }
+  | {
+      kind: 'close';
+      /**
+       * The ids this message has in the next prompt: what the generation prompt opened for it, every id sampled for
+       * it (strays around it included) verbatim, and the terminator that history wants (Harmony: `<|end|>` where
+       * `<|return|>` was sampled or nothing was). Empty when nothing of it may stay, as for a call cut short.
+       */
+      ids: Int32Array;
+      /** How many ids were sampled for this message. Over all messages of an output these sum to what was pushed. */
+      sampled: number;
+      /** False when the output ended inside the message. */
+      complete: boolean;
+    };
+
+/** Why sampling ended: a stop id, the token limit, or a cut. */
+export type FinishReason = 'stop' | 'length' | 'abort';
+
+/** Incremental parser of one output. Never throws: what the model wrote wrongly is read as well as it can be. */
+export interface OutputParser {
+  /** Events for these ids; adjacent text is joined. Any chunking gives the same joined result. */
+  push(ids: ArrayLike<number>): OutputEvent[];
+  /** Closes what is open. */
+  finish(reason: FinishReason): OutputEvent[];
+}
+
+/** What kind of message an item becomes, for formats that drop earlier reasoning. */
+export type SegmentKind = 'reasoning' | 'answer' | 'user' | 'other';
+
+/** How one model family is written and read. */
+export interface Format {
+  readonly name: string;
+  readonly tokenizer: Tokenizer;
+  /** Ids that end sampling. */
+  readonly stopIds: readonly number[];
+  /** True when reasoning of finished turns is cut from the prompt once a new user turn begins. */
+  readonly dropsFinishedReasoning: boolean;
+  renderHead(settings: HeadSettings): Piece[];
+  /** Pieces of one item; none when the item shows nothing to the model. `calls` names the tool behind an output. */
+  renderItem(item: Item, calls: OpenCalls): Piece[];
+  segmentKind(item: Item): SegmentKind;
+  /** Ids after the last item that make the model answer. */
+  readonly generationPrompt: readonly number[];
+  /** A parser for output that follows `generationPrompt`; `tools` are those offered in this request. */
+  parser(tools: readonly Tool[]): OutputParser;
+}

@@ -1,0 +1,25 @@
+import { type Format } from '../format.js';
+import { HARMONY, o200kHarmony } from '../tokenizer/o200k-harmony.js';
+import { headPieces } from './head.js';
+import { itemPieces, itemSegmentKind } from './items.js';
+import { HarmonyParser } from './parser.js';
+
+/**
+ * The format of gpt-oss. Loads the vocabulary at the first call.
+ * @throws Error when the vocabulary's rank data cannot be read.
+ */
+export function harmony(): Format {
+  const tokenizer = o200kHarmony();
+  const generationPrompt = [HARMONY.start, ...tokenizer.encode('assistant')];
+  return {
+    name: 'harmony',
+    tokenizer,
+    stopIds: [HARMONY.return, HARMONY.call],
+    dropsFinishedReasoning: true,
+    renderHead: headPieces,
+    renderItem: itemPieces,
+    segmentKind: itemSegmentKind,
+    generationPrompt,
+    parser: (tools) => new HarmonyParser(tools, tokenizer, generationPrompt),
+  };
+}

@@ -1,0 +1,98 @@
+import {
+  toolOutputText,
+  type Item,
+  type MessageItem,
+  type MessagePart,
+  type ToolCallItem,
+  type ToolOutputItem,
+} from '@turnpike/protocol';
+import { type OpenCalls, type Piece, type SegmentKind } from '../format.js';
+import { instructionsSection } from './head.js';
+import { messagePieces } from './message.js';
+import { FUNCTIONS, namespacesOf, toolsSection } from './tools.js';
+
+/** Pieces of one conversation item; the mapping is the table in this library's README. */
+export function itemPieces(item: Item, calls: OpenCalls): Piece[] {
+  switch (item.type) {
+    case 'message':
+      return chatPieces(item);
+    case 'reasoning': {
+      const content = (item.content ?? []).map((part) => part.text);
+      return content.length === 0 ? [] : messagePieces({ author: 'assistant', channel: 'analysis', content });
+    }
+    case 'function_call':
+    case 'custom_tool_call':
+      return callPieces(item);
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return outputPieces(item, calls);
+    case 'additional_tools': {
+      const namespaces = namespacesOf(item.tools);
+      return namespaces.length === 0
+        ? []
+        : messagePieces({ author: 'developer', content: [toolsSection(namespaces)] });
+    }
+  }
+}
+
+/** What kind of segment the item makes, for dropping the reasoning of finished turns. */
+export function itemSegmentKind(item: Item): SegmentKind {
+  if (item.type === 'reasoning') return 'reasoning';
+  if (item.type !== 'message') return 'other';
+  if (item.role === 'user') return 'user';
+  return item.role === 'assistant' && item.phase !== 'commentary' ? 'answer' : 'other';
+}
+
+function chatPieces(item: MessageItem): Piece[] {
+  const content = item.content.flatMap(partText);
+  switch (item.role) {
+    case 'user':
+      return messagePieces({ author: 'user', content });
+    case 'assistant':
+      return messagePieces({
+        author: 'assistant',
+        channel: item.phase === 'commentary' ? 'commentary' : 'final',
+        content,
+      });
+    case 'system':
+    case 'developer':
+      return messagePieces({ author: 'developer', content: [instructionsSection(content.join(''))] });
+  }
+}
+
+function partText(part: MessagePart): string[] {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return [part.text];
+    case 'refusal':
+      return [part.refusal];
+    case 'input_image':
+    case 'input_file':
+      return [];
+  }
+}
+
+/** A call that was cut short has no output and can have none: the model does not see it. */
+function callPieces(item: ToolCallItem): Piece[] {
+  if (item.status === 'incomplete') return [];
+  const isFunction = item.type === 'function_call';
+  return messagePieces({
+    author: 'assistant',
+    recipient: `${item.namespace ?? FUNCTIONS}.${item.name}`,
+    channel: 'commentary',
+    constrainedJson: isFunction,
+    content: [isFunction ? item.arguments : item.input],
+  });
+}
+
+function outputPieces(item: ToolOutputItem, calls: OpenCalls): Piece[] {
+  const call = calls.get(item.call_id);
+  return messagePieces({
+    // An output whose call is unknown still reaches the model, from a tool without a name.
+    author: call === undefined ? 'tool' : `${call.namespace ?? FUNCTIONS}.${call.name}`,
+    recipient: 'assistant',
+    channel: 'commentary',
+    content: [toolOutputText(item.output)],
+  });
+}

@@ -1,0 +1,116 @@
+import { type CustomTool, type FunctionTool, type NamespaceTool, type Tool } from '@turnpike/protocol';
+import { type OutputHeader } from '../format.js';
+import { schemaType } from './schema-type.js';
+
+/** Where tools go that were not declared inside a namespace. */
+export const FUNCTIONS = 'functions';
+
+/** A group of tools under one name; the model addresses them as `NAME.TOOL`. */
+export interface Namespace {
+  name: string;
+  description?: string | undefined;
+  tools: (FunctionTool | CustomTool)[];
+}
+
+/** The namespaces of a tool list, sorted by name; hosted tools and namespaces without tools are left out. */
+export function namespacesOf(tools: readonly Tool[]): Namespace[] {
+  const byName = new Map<string, Namespace>();
+  const add = (name: string, description: string | undefined, members: Namespace['tools']): void => {
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, { name, description, tools: [...members] });
+    else known.tools = known.tools.concat(members);
+  };
+  for (const tool of tools) {
+    if (isCallable(tool)) add(FUNCTIONS, undefined, [tool]);
+    else if (isNamespace(tool) && tool.tools.length > 0) add(tool.name, tool.description, tool.tools);
+  }
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The "# Tools" section for these namespaces, laid out as the openai/harmony library does. */
+export function toolsSection(namespaces: readonly Namespace[]): string {
+  return ['# Tools', ...namespaces.map(namespaceText)].join('\n\n');
+}
+
+function namespaceText({ name, description, tools }: Namespace): string {
+  return [
+    `## ${name}\n`,
+    ...comments(description),
+    `namespace ${name} {\n`,
+    ...tools.flatMap(toolLines),
+    `} // namespace ${name}`,
+  ].join('\n');
+}
+
+function toolLines(tool: FunctionTool | CustomTool): string[] {
+  return [
+    ...comments(tool.description),
+    ...(tool.type === 'custom' ? customLines(tool) : [functionLine(tool)]),
+  ];
+}
+
+function functionLine({ name, parameters }: FunctionTool): string {
+  return `type ${name} = (${parameters === undefined ? '' : `_: ${schemaType(parameters)}`}) => any;\n`;
+}
+
+/** Harmony has no notation for free text, so a comment says it. */
+function customLines({ name, format }: CustomTool): string[] {
+  const grammar = format?.type === 'grammar' ? format : undefined;
+  const intro =
+    grammar?.syntax === 'lark' ? 'It follows this Lark grammar:' : 'It matches this regular expression:';
+  return [
+    '// The input is free text, not JSON.',
+    ...(grammar === undefined ? [] : [`// ${intro}`, ...comments(grammar.definition)]),
+    `type ${name} = (_: string) => any;\n`,
+  ];
+}
+
+function comments(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop(); // a line break ends a line, it does not begin one
+  return lines.map((line) => `// ${line}`);
+}
+
+type CallHeader = Extract<OutputHeader, { name: string }>;
+
+/**
+ * Finds the tool behind a recipient. `functions.X`, and `N.X` for a declared namespace N, are calls whether or not
+ * X is declared: the client can answer a wrong name, and the model then sees its mistake. Names are matched exactly
+ * and may hold dots and hyphens.
+ */
+export function recipientResolver(tools: readonly Tool[]): (recipient: string) => CallHeader | undefined {
+  const namespaces = namespacesOf(tools);
+  const declared = new Map<string, CallHeader>();
+  for (const namespace of namespaces) {
+    for (const tool of namespace.tools) {
+      const recipient = `${namespace.name}.${tool.name}`;
+      if (!declared.has(recipient)) declared.set(recipient, callHeader(tool.type, namespace.name, tool.name));
+    }
+  }
+  // Of namespaces `a` and `a.b` the longer one owns `a.b.X`.
+  const prefixes = [...new Set([FUNCTIONS, ...namespaces.map(({ name }) => name)])].sort(
+    (a, b) => b.length - a.length,
+  );
+  return (recipient) => {
+    const known = declared.get(recipient);
+    if (known !== undefined) return known;
+    const owner = prefixes.find(
+      (name) => recipient.startsWith(`${name}.`) && recipient.length > name.length + 1,
+    );
+    return owner === undefined ? undefined : callHeader('function', owner, recipient.slice(owner.length + 1));
+  };
+}
+
+function callHeader(kind: 'function' | 'custom', namespace: string, name: string): CallHeader {
+  const type = kind === 'custom' ? 'custom_tool_call' : 'function_call';
+  return namespace === FUNCTIONS ? { type, name } : { type, name, namespace };
+}
+
+function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
+  return tool.type === 'function' || tool.type === 'custom';
+}
+
+function isNamespace(tool: Tool): tool is NamespaceTool {
+  return tool.type === 'namespace';
+}

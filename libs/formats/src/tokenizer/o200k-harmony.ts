@@ -1,0 +1,53 @@
+import { BytePairTokenizer } from './byte-pair-tokenizer.js';
+import { parseRanks, readRankFile } from './ranks.js';
+import { type Tokenizer } from './types.js';
+
+/** Control ids of Harmony that have a meaning, by name. */
+export const HARMONY = {
+  startOfText: 199998,
+  endOfText: 199999,
+  return: 200002,
+  constrain: 200003,
+  channel: 200005,
+  start: 200006,
+  end: 200007,
+  message: 200008,
+  call: 200012,
+} as const;
+
+const NAMED: Record<number, string> = {
+  [HARMONY.startOfText]: '<|startoftext|>',
+  [HARMONY.endOfText]: '<|endoftext|>',
+  [HARMONY.return]: '<|return|>',
+  [HARMONY.constrain]: '<|constrain|>',
+  [HARMONY.channel]: '<|channel|>',
+  [HARMONY.start]: '<|start|>',
+  [HARMONY.end]: '<|end|>',
+  [HARMONY.message]: '<|message|>',
+  [HARMONY.call]: '<|call|>',
+};
+
+/** First and last control id of the vocabulary; those without a name are reserved. */
+const FIRST_CONTROL = 199998;
+const LAST_CONTROL = 201087;
+
+let instance: Tokenizer | undefined;
+
+/**
+ * The vocabulary of gpt-oss: o200k ranks with the control tokens of Harmony. Built at the first call, once per
+ * process (about a quarter of a second), and shared.
+ * @throws Error when the rank data of npm `tiktoken` cannot be read.
+ */
+export function o200kHarmony(): Tokenizer {
+  if (instance === undefined) {
+    const controls = new Map<number, string>();
+    for (let id = FIRST_CONTROL; id <= LAST_CONTROL; id++)
+      controls.set(id, NAMED[id] ?? `<|reserved_${id}|>`);
+    instance = new BytePairTokenizer(
+      'o200k_harmony',
+      parseRanks(readRankFile('o200k_base').bpe_ranks),
+      controls,
+    );
+  }
+  return instance;
+}

@@ -1,0 +1,25 @@
+/** Text to token ids and back, for one vocabulary. */
+export interface Tokenizer {
+  readonly name: string;
+  /** One more than the largest id. */
+  readonly vocabularySize: number;
+  /**
+   * Token ids of `text`. A control token typed in the text (`<|start|>`) is text like any other: this method never
+   * returns a control id. O(n log n) in the length of `text` whatever it holds.
+   */
+  encode(text: string): Int32Array;
+  /** UTF-8 bytes of one id; a control token gives its literal; an unknown id gives no bytes. */
+  bytes(id: number): Uint8Array;
+  /** Text of `ids`, control tokens as their literals; bytes that are not UTF-8 become U+FFFD. */
+  decode(ids: ArrayLike<number>): string;
+  /** A fresh streaming decoder. */
+  detokenizer(): Detokenizer;
+}
+
+/** Decodes a stream of ids. Text comes out as soon as its characters are whole. */
+export interface Detokenizer {
+  /** Text that became whole with this id; '' while a character is still incomplete. */
+  push(id: number): string;
+  /** What is left of an incomplete character, as U+FFFD, and a reset. */
+  flush(): string;
+}

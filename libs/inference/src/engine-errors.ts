@@ -1,0 +1,41 @@
+import { ApiError } from '@turnpike/protocol';
+
+/** How engines word a prompt that does not fit. vLLM: "maximum context length", llama-server: "exceeds the available context size". */
+const CONTEXT_OVERFLOW =
+  /maximum context length|context size|context window|longer than the maximum model length/i;
+
+/**
+ * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which
+ * belongs neither in a log nor in front of another client.
+ */
+export function errorOfBody(status: number, body: string): ApiError {
+  const cause = new Error(`the engine answered with status ${status}`);
+  if (CONTEXT_OVERFLOW.test(body)) return new ApiError('context_length_exceeded', { param: 'input', cause });
+  if (status === 429 || status === 503) return new ApiError('server_is_overloaded', { cause });
+  return new ApiError('engine_error', { cause });
+}
+
+/** The error for an error object inside a 200 stream. */
+export function errorOfObject(error: unknown): ApiError {
+  const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const code = Number(fields['code']);
+  return errorOfBody(Number.isInteger(code) ? code : 500, JSON.stringify(error) ?? '');
+}
+
+/** Codes of node and undici that mean no request ever reached the engine. */
+const NEVER_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** The error for a connection that failed. */
+export function errorOfTransport(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const code = (thrown as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && NEVER_REACHED.has(code)
+    ? new ApiError('engine_unavailable', { cause: thrown })
+    : new ApiError('engine_error', { cause: thrown });
+}

@@ -1,0 +1,84 @@
+/** Longest line taken from an engine, in bytes: an echo of a million prompt ids, with room to spare. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+const DATA = Buffer.from('data');
+
+/**
+ * Reads server-sent events from bytes, cut anywhere: lines end in LF, CR or CRLF, several `data` lines join with LF,
+ * comments and other fields are passed over. Source: WHATWG HTML, "Interpreting an event stream".
+ */
+export class SseReader {
+  /** Bytes of a line that has not ended yet. */
+  #partial: Buffer[] = [];
+  #partialBytes = 0;
+  #data: string[] = [];
+  #afterCr = false;
+  #atStart = true;
+
+  /**
+   * The data of each event that these bytes complete.
+   * @throws RangeError when a line grows beyond 64 MiB
+   */
+  push(chunk: Buffer): string[] {
+    const events: string[] = [];
+    let from = 0;
+    for (;;) {
+      if (this.#afterCr && from < chunk.length) {
+        // The LF of a CRLF, possibly the first byte of the next chunk.
+        if (chunk[from] === LF) from++;
+        this.#afterCr = false;
+      }
+      const end = lineEnd(chunk, from);
+      if (end === -1) break;
+      this.#afterCr = chunk[end] === CR;
+      this.#line(this.#complete(chunk.subarray(from, end)), events);
+      from = end + 1;
+    }
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    return events;
+  }
+
+  #complete(rest: Buffer): Buffer {
+    if (this.#partial.length === 0) return rest;
+    const line = Buffer.concat([...this.#partial, rest]);
+    this.#partial = [];
+    this.#partialBytes = 0;
+    return line;
+  }
+
+  #keep(rest: Buffer): void {
+    this.#partialBytes += rest.length;
+    if (this.#partialBytes > MAX_LINE_BYTES) throw new RangeError('a line of the event stream is too long');
+    this.#partial.push(rest);
+  }
+
+  #line(bytes: Buffer, events: string[]): void {
+    let line = bytes;
+    if (this.#atStart) {
+      this.#atStart = false;
+      if (BYTE_ORDER_MARK.every((byte, index) => line[index] === byte)) line = line.subarray(3);
+    }
+    if (line.length === 0) {
+      if (this.#data.length > 0) events.push(this.#data.join('\n'));
+      this.#data = [];
+      return;
+    }
+    const colon = line.indexOf(COLON);
+    const field = colon === -1 ? line : line.subarray(0, colon);
+    if (!field.equals(DATA)) return;
+    const value = colon === -1 ? colon : line[colon + 1] === SPACE ? colon + 2 : colon + 1;
+    this.#data.push(value === -1 ? '' : line.toString('utf8', value));
+  }
+}
+
+/** Index of the first LF or CR at or after `from`; -1 when there is none. */
+function lineEnd(chunk: Buffer, from: number): number {
+  const lf = chunk.indexOf(LF, from);
+  const cr = chunk.subarray(from, lf === -1 ? chunk.length : lf).indexOf(CR);
+  return cr === -1 ? lf : from + cr;
+}

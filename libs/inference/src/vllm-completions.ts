@@ -1,0 +1,146 @@
+import { ApiError } from '@turnpike/protocol';
+import { Agent, request as send, type Dispatcher } from 'undici';
+import type { EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
+import { chunkOf, type CompletionEvent } from './completion-chunk.js';
+import { errorOfBody, errorOfTransport } from './engine-errors.js';
+import { SseReader } from './sse-reader.js';
+
+export interface VllmCompletionsOptions {
+  readonly name: string;
+  /** Base URL of the server, without `/v1`. */
+  readonly url: string;
+  /** Longest wait for the first byte and between bytes, in ms: long prefills are silent. */
+  readonly idleTimeoutMs: number;
+}
+
+/** uvicorn closes idle connections after 5 s: a connection is given up before that, so that none is found dead. */
+const KEEP_ALIVE_MS = 4_000;
+/** Bytes of an error answer that are read. */
+const MAX_ERROR_BYTES = 64 * 1024;
+const END_OF_STREAM = '[DONE]';
+
+/** vLLM's `/v1/completions` with token ids in and out. Source: vllm/entrypoints/openai/completion/protocol.py. */
+export class VllmCompletions implements EngineClient {
+  readonly name: string;
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  constructor(options: VllmCompletionsOptions) {
+    this.name = options.name;
+    this.#url = `${options.url.replace(/\/+$/, '')}/v1/completions`;
+    this.#agent = new Agent({
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      headersTimeout: options.idleTimeoutMs,
+      bodyTimeout: options.idleTimeoutMs,
+    });
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
+    const response = await this.#post(request, signal);
+    const reader = new SseReader();
+    let finished = false;
+    try {
+      for await (const bytes of response.body) {
+        const chunk = mergeEvents(reader.push(bytes as Buffer));
+        if (chunk.finish !== undefined) finished = true;
+        if (chunk.ids.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
+      }
+    } catch (thrown) {
+      throw signal.aborted ? thrown : errorOfTransport(thrown);
+    }
+    if (!finished) {
+      throw new ApiError('engine_error', {
+        message: 'The inference engine ended its answer without finishing it.',
+      });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  async #post(request: GenerateRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const body = bodyOf(request);
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await send(this.#url, {
+        method: 'POST',
+        dispatcher: this.#agent,
+        headers: { 'content-type': 'application/json' },
+        body,
+        signal,
+      });
+    } catch (thrown) {
+      throw signal.aborted ? thrown : errorOfTransport(thrown);
+    }
+    const type = String(response.headers['content-type'] ?? '');
+    if (response.statusCode === 200 && type.includes('text/event-stream')) return response;
+    throw errorOfBody(response.statusCode, await readStart(response.body, MAX_ERROR_BYTES));
+  }
+}
+
+/** The request body: settings, then the prompt from its cached bytes. Nothing of the history is serialised again. */
+function bodyOf(request: GenerateRequest): Buffer {
+  const settings = JSON.stringify({
+    model: request.model,
+    max_tokens: request.maxTokens,
+    stop_token_ids: request.stopIds,
+    temperature: request.temperature,
+    top_p: request.topP,
+    cache_salt: request.cacheSalt,
+    stream: true,
+    stream_options: { include_usage: true },
+    return_token_ids: true,
+    skip_special_tokens: false,
+    add_special_tokens: false,
+  });
+  return Buffer.concat([
+    Buffer.from(`${settings.slice(0, -1)},"prompt":`),
+    ...request.prompt.json,
+    Buffer.from('}'),
+  ]);
+}
+
+/** Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token. */
+function mergeEvents(events: readonly string[]): EngineChunk {
+  let merged: EngineChunk = { ids: [] };
+  for (const data of events) {
+    if (data === END_OF_STREAM) continue;
+    const chunk = chunkOf(parseEvent(data));
+    merged = {
+      ids: merged.ids.length === 0 ? chunk.ids : [...merged.ids, ...chunk.ids],
+      finish: chunk.finish ?? merged.finish,
+      usage: chunk.usage ?? merged.usage,
+    };
+  }
+  return merged;
+}
+
+/** The first event repeats the whole prompt, which is ours already and would be parsed for nothing. */
+const PROMPT_ECHO = '"prompt_token_ids":[';
+
+function parseEvent(data: string): CompletionEvent {
+  const echo = data.indexOf(PROMPT_ECHO);
+  const text =
+    echo === -1 ? data : data.slice(0, echo + PROMPT_ECHO.length) + data.slice(data.indexOf(']', echo));
+  try {
+    return JSON.parse(text) as CompletionEvent;
+  } catch (thrown) {
+    throw new ApiError('engine_error', {
+      message: 'The inference engine sent an unreadable answer.',
+      cause: thrown,
+    });
+  }
+}
+
+async function readStart(body: Dispatcher.ResponseData['body'], limit: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    length += (part as Buffer).length;
+    if (length >= limit) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,127 @@
+/**
+ * Every error a client can see, on one screen. Both transports and the documentation read this table.
+ *
+ * `status` is the HTTP status (and the `status` of a WebSocket error frame). `type` is OpenAI's error class. A
+ * message ending in nothing but the table's text never names an engine address, a file or a stack.
+ */
+export const ERRORS = {
+  invalid_json: [400, 'invalid_request_error', 'The body is not valid JSON.'],
+  json_too_deep: [400, 'invalid_request_error', 'The JSON is nested too deeply.'],
+  invalid_type: [400, 'invalid_request_error', 'A field has the wrong type.'],
+  invalid_value: [400, 'invalid_request_error', 'A field has a value that is not supported.'],
+  missing_required_parameter: [400, 'invalid_request_error', 'A required parameter is missing.'],
+  unsupported_parameter: [400, 'invalid_request_error', 'A parameter is not supported here.'],
+  tool_output_mismatch: [400, 'invalid_request_error', 'Tool calls and tool outputs do not match.'],
+  unknown_event_type: [400, 'invalid_request_error', 'Unknown event type.'],
+  binary_frame: [400, 'invalid_request_error', 'Binary messages are not supported: send JSON as text.'],
+  context_length_exceeded: [
+    400,
+    'invalid_request_error',
+    'The input is longer than the context window of the model.',
+  ],
+  previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
+  invalid_stream_id: [
+    400,
+    'invalid_request_error',
+    "stream_id must be a non-empty string of at most 256 letters, digits, '_', '-' or '.'.",
+  ],
+  websocket_stream_limit_reached: [
+    400,
+    'invalid_request_error',
+    'This connection has used its 32 distinct stream ids. Reuse one of them or open another connection.',
+  ],
+  websocket_connection_limit_reached: [
+    400,
+    'invalid_request_error',
+    'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
+  ],
+  too_many_queued_responses: [429, 'rate_limit_error', 'Too many responses are queued on this connection.'],
+  invalid_api_key: [401, 'authentication_error', 'Incorrect or missing API key.'],
+  origin_not_allowed: [403, 'permission_error', 'Requests from this origin are not allowed.'],
+  not_found: [404, 'invalid_request_error', 'There is nothing at this address.'],
+  model_not_found: [404, 'invalid_request_error', 'The model does not exist.'],
+  response_not_found: [404, 'invalid_request_error', 'Response not found.'],
+  method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
+  body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],
+  unsupported_encoding: [415, 'invalid_request_error', 'This content encoding is not supported.'],
+  upgrade_required: [
+    426,
+    'invalid_request_error',
+    'This address answers WebSocket upgrades and POST requests only.',
+  ],
+  too_many_connections: [429, 'rate_limit_error', 'Too many connections.'],
+  server_error: [500, 'server_error', 'The server had an error while processing your request.'],
+  engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
+  engine_unavailable: [
+    503,
+    'server_error',
+    'The inference engine for this model cannot be reached right now.',
+  ],
+  server_is_overloaded: [503, 'server_error', 'The inference engine is overloaded right now.'],
+  server_shutting_down: [503, 'server_error', 'The server is restarting. Try again on a new connection.'],
+} as const satisfies Record<string, readonly [status: number, type: string, message: string]>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The `error` object of a body or frame. All four keys are always there. */
+export interface ErrorBody {
+  type: string;
+  code: ErrorCode;
+  message: string;
+  param: string | null;
+}
+
+export interface ApiErrorOptions {
+  /** Path of the field at fault, as in `input[2].call_id`. */
+  param?: string | undefined;
+  /** Replaces the table's message where a name or value belongs in it. */
+  message?: string | undefined;
+  /** Kept for logs, never sent. */
+  cause?: unknown;
+  /** Seconds to wait before a retry; sent as `retry-after`. */
+  retryAfter?: number | undefined;
+}
+
+/** An error meant for the client: a row of {@link ERRORS} with the field at fault. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    super(
+      options.message ?? ERRORS[code][2],
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.code = code;
+    this.param = options.param;
+    this.retryAfter = options.retryAfter;
+  }
+
+  /** HTTP status. */
+  get status(): number {
+    return ERRORS[this.code][0];
+  }
+
+  /** The body of the error without its envelope. */
+  get body(): ErrorBody {
+    return { type: ERRORS[this.code][1], code: this.code, message: this.message, param: this.param ?? null };
+  }
+
+  /** Any thrown value as an ApiError; what is not one already becomes `server_error` with the original as cause. */
+  static from(thrown: unknown): ApiError {
+    return thrown instanceof ApiError ? thrown : new ApiError('server_error', { cause: thrown });
+  }
+}
+
+/**
+ * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error` and
+ * `rate_limit_exceeded` and stop on the others, so an engine fault has to be a `server_error`.
+ */
+export function responseErrorCode(code: ErrorCode): string {
+  const [status, type] = ERRORS[code];
+  if (code === 'server_is_overloaded' || code === 'context_length_exceeded') return code;
+  if (status === 429) return 'rate_limit_exceeded';
+  return type === 'server_error' ? 'server_error' : 'invalid_prompt';
+}

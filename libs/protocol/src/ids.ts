@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+
+/** Prefix of each kind of id on the wire. */
+export const ID_PREFIX = {
+  response: 'resp',
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  call: 'call',
+  request: 'req',
+} as const;
+
+const BYTES = 24;
+/** Random bytes are drawn in blocks: a system call per id would cost more than the id. */
+const POOL_IDS = 64;
+let pool = Buffer.alloc(0);
+let offset = 0;
+
+/** A new id that no one can guess: prefix, `_`, 48 hexadecimal digits (192 bits). */
+export function mintId(kind: keyof typeof ID_PREFIX): string {
+  if (offset + BYTES > pool.length) {
+    pool = randomBytes(BYTES * POOL_IDS);
+    offset = 0;
+  }
+  const id = pool.toString('hex', offset, offset + BYTES);
+  offset += BYTES;
+  return `${ID_PREFIX[kind]}_${id}`;
+}

@@ -1,0 +1,11 @@
+export * from './items.js';
+export * from './request.js';
+export * from './errors.js';
+export * from './ids.js';
+export { quotable } from './parse/quotable.js';
+export { parseJson, MAX_JSON_DEPTH } from './parse/json.js';
+export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
+export { parseTools, toolListsValidated } from './parse/tools.js';
+export { parseRequest, parseStreamId } from './parse/request.js';
+export * from './response.js';
+export * from './events.js';

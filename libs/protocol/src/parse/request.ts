@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { ApiError } from '../errors.js';
+import type { ResponseRequest } from '../request.js';
+import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
+import { parseInput } from './items.js';
+import { parseMetadata } from './metadata.js';
+import { parseToolChoice } from './tool-choice.js';
+import { parseTools } from './tools.js';
+
+const schemaName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, '_' or '-'");
+const textFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    name: schemaName,
+    description: optional(z.string()),
+    schema: z.record(z.string(), z.unknown()),
+    strict: optional(z.boolean()),
+  }),
+]);
+
+/** Fields of the request other than those that have parsers of their own. */
+const settings = z.object({
+  model: z.string().min(1),
+  previous_response_id: optional(z.string().min(1)),
+  instructions: optional(z.string()),
+  parallel_tool_calls: withDefault(z.boolean(), () => true),
+  max_tool_calls: optional(z.int().min(1)),
+  reasoning: withDefault(
+    z.object({
+      effort: optional(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+      summary: optional(z.string()),
+      context: optional(z.enum(['auto', 'current_turn', 'all_turns'])),
+    }),
+    () => ({ effort: undefined, summary: undefined, context: undefined }),
+  ),
+  text: withDefault(
+    z.object({
+      format: withDefault(textFormat, () => ({ type: 'text' as const })),
+      verbosity: optional(z.string()),
+    }),
+    () => ({ format: { type: 'text' as const }, verbosity: undefined }),
+  ),
+  include: withDefault(list(z.string()), () => []),
+  store: withDefault(z.boolean(), () => true),
+  generate: withDefault(z.boolean(), () => true),
+  stream: withDefault(z.boolean(), () => false),
+  temperature: withDefault(z.number().min(0).max(2), () => 1),
+  top_p: withDefault(z.number().min(0).max(1), () => 1),
+  top_logprobs: withDefault(z.int().min(0).max(20), () => 0),
+  max_output_tokens: optional(z.int().min(1)),
+  truncation: withDefault(z.enum(['auto', 'disabled']), () => 'disabled' as const),
+  user: optional(z.string()),
+  safety_identifier: optional(z.string()),
+  prompt_cache_key: optional(z.string()),
+  prompt_cache_options: optional(z.object({ prewarm: optional(z.boolean()) })),
+  service_tier: optional(z.string()),
+});
+
+/** Features that change what an answer is: leaving them out silently would be wrong, so they are refused. */
+const UNSUPPORTED: Readonly<Record<string, (value: unknown) => boolean>> = {
+  background: (value) => value === true,
+  conversation: (value) => !isAbsent(value),
+  prompt: (value) => !isAbsent(value),
+};
+
+/**
+ * A `response.create` (its fields at top level) or the body of `POST /v1/responses`. Fields this server does not
+ * know are ignored: clients add fields faster than servers learn them.
+ * @throws ApiError naming the field at fault
+ */
+export function parseRequest(value: unknown, transport: 'http' | 'websocket'): ResponseRequest {
+  if (!isObject(value)) {
+    throw new ApiError('invalid_type', { message: 'The request must be a JSON object.' });
+  }
+  refuseUnsupported(value, transport);
+  const fields = parseField(settings, value, '');
+  const { tools, key } = parseTools(value['tools'], 'tools');
+  return {
+    model: fields.model,
+    input: parseInput(value['input']),
+    previousResponseId: fields.previous_response_id,
+    instructions: fields.instructions,
+    tools,
+    toolsKey: key,
+    toolChoice: parseToolChoice(value['tool_choice'], 'tool_choice'),
+    parallelToolCalls: fields.parallel_tool_calls,
+    maxToolCalls: fields.max_tool_calls,
+    reasoning: fields.reasoning,
+    text: fields.text,
+    include: fields.include,
+    store: fields.store,
+    generate: fields.generate && fields.prompt_cache_options?.prewarm !== true,
+    stream: fields.stream,
+    metadata: parseMetadata(value['metadata'], 'metadata'),
+    temperature: fields.temperature,
+    topP: fields.top_p,
+    topLogprobs: fields.top_logprobs,
+    maxOutputTokens: fields.max_output_tokens,
+    truncation: fields.truncation,
+    user: fields.user,
+    safetyIdentifier: fields.safety_identifier,
+    promptCacheKey: fields.prompt_cache_key,
+    serviceTier: fields.service_tier,
+    streamId: transport === 'websocket' ? parseStreamId(value['stream_id']) : undefined,
+  };
+}
+
+function refuseUnsupported(body: Record<string, unknown>, transport: 'http' | 'websocket'): void {
+  if (!isAbsent(body['conversation']) && !isAbsent(body['previous_response_id'])) {
+    throw invalid('conversation', "it excludes 'previous_response_id'");
+  }
+  for (const [param, applies] of Object.entries(UNSUPPORTED)) {
+    if (applies(body[param])) {
+      throw new ApiError('unsupported_parameter', {
+        param,
+        message: `'${param}' is not supported by this server.`,
+      });
+    }
+  }
+  if (transport === 'http' && body['stream_id'] !== undefined) {
+    throw new ApiError('unsupported_parameter', {
+      param: 'stream_id',
+      message: "'stream_id' belongs to WebSocket connections only.",
+    });
+  }
+}
+
+/** Source: OpenAI WebSocket mode, "1 to 256 letters, digits, '_', '-' or '.'". */
+const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
+
+/**
+ * The lane of a frame; undefined is the default lane.
+ * @throws ApiError invalid_stream_id
+ */
+export function parseStreamId(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !STREAM_ID.test(value)) {
+    throw new ApiError('invalid_stream_id', { param: 'stream_id' });
+  }
+  return value;
+}

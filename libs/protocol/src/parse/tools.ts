@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Tool } from '../items.js';
+import { isAbsent, isObject, list, missing, optional, parseField, wrongType } from './fields.js';
+
+const name = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[A-Za-z0-9_.-]+$/, "may hold letters, digits, '_', '-' and '.' only");
+const functionTool = z.object({
+  type: z.literal('function'),
+  name,
+  description: optional(z.string()),
+  parameters: optional(z.record(z.string(), z.unknown())),
+  strict: optional(z.boolean()),
+});
+const customTool = z.object({
+  type: z.literal('custom'),
+  name,
+  description: optional(z.string()),
+  format: optional(
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('text') }),
+      z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() }),
+    ]),
+  ),
+});
+const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name,
+  description: optional(z.string()),
+  tools: list(z.discriminatedUnion('type', [functionTool, customTool])),
+});
+
+const CLIENT_TOOLS = { function: functionTool, custom: customTool, namespace: namespaceTool };
+
+export interface ToolList {
+  tools: Tool[];
+  /** JSON text of the list as sent. */
+  key: string;
+}
+
+/** Characters of tool lists remembered by this process. */
+const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
+const remembered = new Map<string, Tool[]>();
+let rememberedCharacters = 0;
+let listsValidated = 0;
+
+/** Tool lists that had to be validated so far in this process, for tests that count work. */
+export function toolListsValidated(): number {
+  return listsValidated;
+}
+
+/**
+ * The `tools` of a request. Agents send the same long list with every turn, so a list that was seen before costs a
+ * look-up by its text, not a validation. A tool of a type this server does not host is accepted as it is.
+ * @throws ApiError naming the tool and field
+ */
+export function parseTools(value: unknown, path: string): ToolList {
+  if (isAbsent(value)) return { tools: [], key: '[]' };
+  if (!Array.isArray(value)) throw wrongType(path, 'array', value);
+  const key = JSON.stringify(value);
+  const known = remembered.get(key);
+  if (known !== undefined) {
+    // Re-inserting moves the list to the young end of the map.
+    remembered.delete(key);
+    remembered.set(key, known);
+    return { tools: known, key };
+  }
+  const tools = value.map((tool, index) => parseTool(tool, `${path}[${index}]`));
+  listsValidated++;
+  remember(key, tools);
+  return { tools, key };
+}
+
+function parseTool(value: unknown, path: string): Tool {
+  if (!isObject(value)) throw wrongType(path, 'object', value);
+  const { type } = value;
+  if (isAbsent(type)) throw missing(`${path}.type`);
+  if (typeof type !== 'string') throw wrongType(`${path}.type`, 'string', type);
+  if (!Object.hasOwn(CLIENT_TOOLS, type)) return value as Tool;
+  return parseField(CLIENT_TOOLS[type as keyof typeof CLIENT_TOOLS], value, path);
+}
+
+function remember(key: string, tools: Tool[]): void {
+  if (key.length > REMEMBERED_CHARACTERS / 4) return;
+  remembered.set(key, tools);
+  rememberedCharacters += key.length;
+  for (const oldest of remembered.keys()) {
+    if (rememberedCharacters <= REMEMBERED_CHARACTERS) break;
+    remembered.delete(oldest);
+    rememberedCharacters -= oldest.length;
+  }
+}

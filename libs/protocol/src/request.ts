@@ -1,0 +1,67 @@
+import type { Item, Tool } from './items.js';
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+/** Which earlier reasoning the model sees again: of the running turn only, or of the whole chain. */
+export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
+
+export type TextFormat =
+  | { type: 'text' }
+  | { type: 'json_object' }
+  | {
+      type: 'json_schema';
+      name: string;
+      description?: string | undefined;
+      schema: Record<string, unknown>;
+      strict?: boolean | undefined;
+    };
+
+export type ToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { type: 'function' | 'custom'; name: string }
+  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: { type: string; name?: string | undefined }[] }
+  | { type: string; [field: string]: unknown };
+
+/**
+ * One `response.create`, canonical: nulls are absent, defaults are filled in. Everything but `input` belongs to this
+ * request alone and is not inherited through `previousResponseId`.
+ */
+export interface ResponseRequest {
+  model: string;
+  /** New items only. */
+  input: Item[];
+  previousResponseId?: string | undefined;
+  instructions?: string | undefined;
+  /** As sent; validated when `toolsKey` is new to the chain. */
+  tools: Tool[];
+  /** JSON text of `tools`: equal text means equal tools, so neither validation nor rendering is repeated. */
+  toolsKey: string;
+  toolChoice: ToolChoice;
+  parallelToolCalls: boolean;
+  maxToolCalls?: number | undefined;
+  reasoning: {
+    effort?: ReasoningEffort | undefined;
+    summary?: string | undefined;
+    context?: ReasoningContext | undefined;
+  };
+  text: { format: TextFormat; verbosity?: string | undefined };
+  include: string[];
+  store: boolean;
+  /** False for a warm-up: fold the input, sample nothing. */
+  generate: boolean;
+  /** HTTP: server-sent events. Always true in effect on a WebSocket. */
+  stream: boolean;
+  metadata: Record<string, string>;
+  temperature: number;
+  topP: number;
+  topLogprobs: number;
+  maxOutputTokens?: number | undefined;
+  truncation: 'auto' | 'disabled';
+  user?: string | undefined;
+  safetyIdentifier?: string | undefined;
+  promptCacheKey?: string | undefined;
+  serviceTier?: string | undefined;
+  /** WebSocket lane; undefined is the default lane. */
+  streamId?: string | undefined;
+}

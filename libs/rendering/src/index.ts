@@ -1,0 +1,6 @@
+export { TokenLog } from './token-log.js';
+export { renderedBytes, type Rendered, type RenderedHead } from './rendered.js';
+export type { HeadKey } from './head.js';
+export type { ReasoningSegment, Tail } from './tail.js';
+export { Rendering, RenderingStage, type FormatProvider } from './rendering.stage.js';
+export { promptOf, type Prompt } from './prompt.js';

@@ -1,0 +1,148 @@
+import type { Format, OpenCalls, Piece, TokenEncoder } from '@turnpike/formats';
+import type { Item } from '@turnpike/protocol';
+import { stageToken, type StageToken, type Turn, type TurnStage } from '@turnpike/turns';
+import { headKeyOf, headSettingsOf, sameHead } from './head.js';
+import type { Rendered } from './rendered.js';
+import { cutSegments, EMPTY_TAIL, planTail, type PlannedItem, type ReasoningSegment } from './tail.js';
+import { TokenLog } from './token-log.js';
+
+export const Rendering = stageToken<Rendered>('rendering');
+
+/** Where rendering gets what it does not know itself. */
+export interface FormatProvider {
+  /** The stage that says in which format the model of this turn reads. */
+  readonly formatToken: StageToken<{ readonly format: Format }>;
+  encoder(format: Format): Pick<TokenEncoder, 'encodeAll'>;
+  /** YYYY-MM-DD. Asked at the first response of a chain. */
+  today(): string;
+}
+
+/** A stretch of a prompt: pieces yet to be encoded, or ids as a model sampled them. */
+type Run = Piece | Int32Array;
+
+/**
+ * Keeps the prompt of a chain: renders the new items and appends them, and the head again when its settings change.
+ *
+ * What the model sampled in this format is taken over by its ids. A chain whose model changes to another format is
+ * rendered anew from its items: the one case that costs the whole history, and it is counted as such.
+ */
+export class RenderingStage implements TurnStage<Rendered> {
+  readonly token = Rendering;
+  readonly needs: readonly StageToken<unknown>[];
+  readonly #provider: FormatProvider;
+
+  constructor(provider: FormatProvider) {
+    this.#provider = provider;
+    this.needs = [provider.formatToken];
+  }
+
+  advance(previous: Rendered | undefined, turn: Turn): Rendered | Promise<Rendered> {
+    const { format } = turn.artifact(this.#provider.formatToken);
+    const base = previous?.format === format.name ? previous : undefined;
+    const entries = base === undefined ? [...turn.history(), ...turn.items] : turn.items;
+    const key = headKeyOf(turn.request, previous?.head.key.date ?? this.#provider.today());
+    const head = base && sameHead(base.head.key, key) ? base.head : undefined;
+    if (base !== undefined && head !== undefined && entries.length === 0) return base;
+
+    const plan = planTail(
+      base?.tail ?? EMPTY_TAIL,
+      entries,
+      format,
+      turn.request.reasoning.context === 'all_turns',
+    );
+    const headRuns = head === undefined ? format.renderHead(headSettingsOf(turn.request, key.date)) : [];
+    const { runs, calls } = renderItems(plan.items, base?.calls ?? new Map(), format, turn);
+
+    const build = (encoded: readonly Int32Array[]): Rendered => {
+      const texts = encoded.values();
+      for (const ids of encoded) turn.count('tokens_encoded', ids.length);
+      const tokens = head?.tokens ?? TokenLog.EMPTY.append(joinRuns(headRuns, texts));
+      let body = base?.body ?? TokenLog.EMPTY;
+      let reasoning = base?.tail.reasoning;
+      if (plan.cutsTail) {
+        const cut = cutSegments(body, reasoning);
+        turn.count('tokens_copied', cut.copied);
+        body = cut.body;
+        reasoning = undefined;
+      }
+      plan.items.forEach(({ mayBeCut }, index) => {
+        const start = body.length;
+        body = body.append(joinRuns(runs[index] ?? [], texts));
+        if (mayBeCut) reasoning = addSegment(reasoning, start, body.length);
+      });
+      const tail = { answered: plan.answered, reasoning };
+      return { format: format.name, head: head ?? { key, tokens }, body, tail, calls };
+    };
+
+    const texts = [headRuns, ...runs].flat().filter((run) => typeof run === 'string');
+    const encoded = texts.length === 0 ? [] : this.#provider.encoder(format).encodeAll(texts);
+    return Array.isArray(encoded) ? build(encoded) : encoded.then(build);
+  }
+}
+
+function renderItems(
+  items: readonly PlannedItem[],
+  before: OpenCalls,
+  format: Format,
+  turn: Turn,
+): { runs: Run[][]; calls: OpenCalls } {
+  let calls = before;
+  const runs = items.map(({ entry: { item, sampled } }): Run[] => {
+    const open = calls;
+    calls = callsAfter(item, calls);
+    if (sampled?.format === format.name) return [sampled.ids];
+    turn.count('items_rendered', 1);
+    return format.renderItem(item, open);
+  });
+  return { runs, calls };
+}
+
+/** A call cut short never waits: no client can answer it. */
+function callsAfter(item: Item, calls: OpenCalls): OpenCalls {
+  switch (item.type) {
+    case 'function_call':
+    case 'custom_tool_call': {
+      if (item.status === 'incomplete') return calls;
+      return new Map(calls).set(item.call_id, { name: item.name, namespace: item.namespace });
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const next = new Map(calls);
+      return next.delete(item.call_id) ? next : calls;
+    }
+    case 'message':
+    case 'reasoning':
+    case 'additional_tools':
+      return calls;
+  }
+}
+
+function addSegment(
+  before: ReasoningSegment | undefined,
+  start: number,
+  end: number,
+): ReasoningSegment | undefined {
+  return start === end ? before : { before, start, end };
+}
+
+/** The ids of runs, each text replaced by the next encoded one. */
+function joinRuns(runs: readonly Run[], encoded: Iterator<Int32Array>): Int32Array {
+  const parts = runs.map((run) => (typeof run === 'string' ? nextOf(encoded) : run));
+  const [only] = parts;
+  if (parts.length === 1 && only instanceof Int32Array) return only;
+  const length = parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? 1 : part.length), 0);
+  const ids = new Int32Array(length);
+  let at = 0;
+  for (const part of parts) {
+    if (typeof part === 'number') ids[at] = part;
+    else ids.set(part, at);
+    at += typeof part === 'number' ? 1 : part.length;
+  }
+  return ids;
+}
+
+function nextOf(encoded: Iterator<Int32Array>): Int32Array {
+  const next = encoded.next();
+  if (next.done) throw new Error('The encoder returned fewer lists of ids than it got texts.');
+  return next.value;
+}

@@ -1,0 +1,3 @@
+export type { Route, RouterStrategy } from './router.js';
+export { CatalogueRouter } from './catalogue-router.js';
+export { Routing, RoutingStage } from './routing.stage.js';

@@ -1,0 +1,16 @@
+export { stageToken, type StageToken } from './stage-token.js';
+export type { Artifacts, TurnStage } from './stage.js';
+export type { Turn, TurnItem, WorkUnit } from './turn.js';
+export { TurnContext, type TurnStart } from './turn-context.js';
+export { Pipeline, type StageGroup } from './pipeline.js';
+export {
+  LANE_LIMITS,
+  LaneScheduler,
+  type LaneDecision,
+  type LaneId,
+  type LaneLimits,
+  type LaneRefusal,
+  type LaneStart,
+} from './lanes.js';
+export { TURN_STATES, TurnLifecycle, type TurnState } from './lifecycle.js';
+export { expectIncremental, type IncrementalOptions } from './testing.js';

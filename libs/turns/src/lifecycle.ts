@@ -1,0 +1,81 @@
+import { requireSoundStates, type StateTable } from './state-table.js';
+
+export type TurnState =
+  | 'received'
+  | 'admitted'
+  | 'held'
+  | 'dispatched'
+  | 'streaming'
+  | 'completed'
+  | 'incomplete'
+  | 'failed'
+  | 'cancelled'
+  | 'settled'
+  | 'abandoned';
+
+/**
+ * The life of a turn: each state and where it may go.
+ *
+ * - `received`: a request on its lane, nothing checked.
+ * - `admitted`: parent, validation and routing have passed; the response exists.
+ * - `held`: the worst case is reserved, for keys with a limit.
+ * - `dispatched`: an engine has the prompt. `streaming`: the first ids have come back.
+ * - `completed`, `incomplete`, `failed`, `cancelled`: the client has its terminal event, or none can reach it. A warm-up
+ *   completes without an engine.
+ * - `settled`: what the engine produced is recorded. `abandoned`: it ended before an engine saw it; nothing to record.
+ */
+export const TURN_STATES: StateTable<TurnState> = {
+  start: 'received',
+  terminal: ['settled', 'abandoned'],
+  moves: {
+    received: ['admitted', 'failed', 'cancelled'],
+    admitted: ['held', 'dispatched', 'completed', 'failed', 'cancelled'],
+    held: ['dispatched', 'completed', 'failed', 'cancelled'],
+    dispatched: ['streaming', 'failed', 'cancelled'],
+    streaming: ['completed', 'incomplete', 'failed', 'cancelled'],
+    completed: ['settled'],
+    incomplete: ['settled'],
+    failed: ['settled', 'abandoned'],
+    cancelled: ['settled', 'abandoned'],
+    settled: [],
+    abandoned: [],
+  },
+};
+requireSoundStates(TURN_STATES);
+
+/** Where one turn stands. */
+export class TurnLifecycle {
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #state: TurnState = TURN_STATES.start;
+  #trace: string = TURN_STATES.start;
+
+  /** @param now a clock in milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#startedAt = now();
+  }
+
+  get state(): TurnState {
+    return this.#state;
+  }
+
+  /** True when nothing can follow. */
+  get isTerminal(): boolean {
+    return TURN_STATES.terminal.includes(this.#state);
+  }
+
+  /** The states so far, each with the milliseconds since the turn was received: `received admitted+0.4 dispatched+1.9`. */
+  get trace(): string {
+    return this.#trace;
+  }
+
+  /** @throws Error when the table does not allow the move */
+  move(to: TurnState): void {
+    if (!TURN_STATES.moves[this.#state].includes(to)) {
+      throw new Error(`A turn cannot go from '${this.#state}' to '${to}'.`);
+    }
+    this.#state = to;
+    this.#trace += ` ${to}+${(this.#now() - this.#startedAt).toFixed(1)}`;
+  }
+}

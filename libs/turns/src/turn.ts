@@ -1,0 +1,40 @@
+import type { Item, ResponseRequest } from '@turnpike/protocol';
+import type { StageToken } from './stage-token.js';
+
+/** A new item of a turn, and the ids it was sampled as when a model wrote it. */
+export interface TurnItem {
+  readonly item: Item;
+  readonly sampled?: { readonly format: string; readonly ids: Int32Array } | undefined;
+}
+
+/** What the folding stages see of a turn. Everything in it is new; what came before is in the previous artifacts. */
+export interface Turn {
+  /** Id of the response this turn makes. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly request: ResponseRequest;
+  /** The items to fold: new input, or, once the model is done, its output. */
+  readonly items: readonly TurnItem[];
+  /** `input` may be refused by a stage; `output` is what the model did and is always taken in. */
+  readonly phase: 'input' | 'output';
+  /** Ends with the client, the deadline or a refusal by another stage. */
+  readonly signal: AbortSignal;
+  /** Artifact of a stage this one needs. Throws when the stage did not declare the need. */
+  artifact<A>(stage: StageToken<A>): A;
+  /**
+   * Every item that came before `items`: from the root to the parent and, in the output phase, this turn's input.
+   * O(history): only for a fold that has to start anew.
+   */
+  history(): readonly TurnItem[];
+  /** Counts work done, so that tests can prove O(new): `tokens_encoded`, `items_validated`, `characters_classified`. */
+  count(unit: WorkUnit, amount: number): void;
+}
+
+export type WorkUnit =
+  | 'items_validated'
+  | 'tools_validated'
+  | 'items_rendered'
+  | 'tokens_encoded'
+  | 'tokens_copied'
+  | 'characters_classified'
+  | 'routes_resolved';

@@ -1,0 +1,1 @@
+export { Validation, ValidationStage, type Validated } from './validation.stage.js';

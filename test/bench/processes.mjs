@@ -1,0 +1,90 @@
+// The processes of a benchmark: each part on its own, as in real life, so that CPU can be told apart.
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ENGINE = join(ROOT, 'dist/apps/engine/apps/engine/src/main.js');
+const GATEWAY = join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js');
+const FLOOR = join(ROOT, 'test/bench/floor.mjs');
+
+/** Clock ticks a second in /proc/PID/stat; 100 on every Linux that Node runs on. */
+const TICKS = 100;
+
+/** Starts a process and waits for the line of its stdout that holds `ready`; resolves with the URL in that line. */
+function start(args, ready, env = {}) {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      const line = text.split('\n').find((each) => each.includes(ready) && /http:\/\/\S+/.test(each));
+      if (line) resolve({ child, url: /http:\/\/[^\s/]+/.exec(line)[0] });
+    });
+    child.once('exit', (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)));
+  });
+}
+
+/** Engine, gateway and floor, connected; `stop()` ends them all. */
+export async function startProcesses({ tps, ttftMs, prefillUsPerToken }) {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
+  const engine = await start(
+    [
+      ENGINE,
+      '--port',
+      '0',
+      '--model',
+      'sim',
+      '--context',
+      '1000000',
+      '--tps',
+      String(tps),
+      '--ttft-ms',
+      String(ttftMs),
+      '--prefill-us-per-token',
+      String(prefillUsPerToken),
+    ],
+    'engine ready',
+  );
+  const config = join(folder, 'turnpike.yaml');
+  writeFileSync(
+    config,
+    [
+      'port: 0',
+      `engines: { sim: { url: "${engine.url}" } }`,
+      'models: { sim: { engine: sim, contextTokens: 1000000 } }',
+      'log: warn',
+    ].join('\n'),
+  );
+  const gateway = await start([GATEWAY, '--config', config], 'turnpike ready', {
+    PORT: '',
+    HOST: '',
+    LOG_LEVEL: '',
+  });
+  const floor = await start([FLOOR, engine.url], 'floor ready');
+  return {
+    engine,
+    gateway,
+    floor,
+    stop() {
+      for (const { child } of [gateway, floor, engine]) child.kill('SIGTERM');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** CPU time a process has used so far, user and system, in ms. Linux only; NaN elsewhere. */
+export function cpuMs({ child }) {
+  try {
+    const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,137 @@
+// Agent loops over each transport, interleaved in one run. `npm run bench -- --help` explains.
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { cpuMs, startProcesses } from './processes.mjs';
+import { printTable, ratiosOf, summarise } from './report.mjs';
+import { floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
+
+const HELP = `npm run bench -- [options]
+
+An agent loop (one user message, then tool calls until the answer) over four transports, each part in a process of its own:
+  http-replay    POST, whole history each turn, no reuse: how a plain gateway works
+  http-previous  POST with previous_response_id and new items only
+  websocket      WebSocket mode with previous_response_id and new items only
+  floor          a bare WebSocket pass-through to the engine (test/bench/floor.mjs)
+
+Options:
+  --contexts LIST   tokens of context before the loop starts, comma-separated (1000,50000,200000)
+  --calls N         tool calls a loop (20)
+  --rounds N        loops per transport and context (3)
+  --tps N           engine speed, tokens/s (1000)
+  --ttft-ms N       engine's time to the first token, ms (20)
+  --compact         one round, for a look in under two minutes
+  --json FILE       write all numbers, with a flat 'ratios' object
+  --help
+
+Overhead of a turn is its wall time minus the engine's stated time for it (time to first token, prefill of uncached
+tokens, output tokens at the stated speed). The first turn of a loop, which brings the context, is not in the medians
+per turn; it is in the loop's wall time. CPU is that of the gateway (or floor) process, all threads.
+`;
+
+const { values } = parseArgs({
+  options: {
+    contexts: { type: 'string', default: '1000,50000,200000' },
+    calls: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '3' },
+    tps: { type: 'string', default: '1000' },
+    'ttft-ms': { type: 'string', default: '20' },
+    compact: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
+
+const contexts = values.contexts.split(',').map(Number);
+const calls = Number(values.calls);
+const rounds = values.compact ? 1 : Number(values.rounds);
+/** Prefill cost of the simulated engine: 2 us a token is 500,000 tokens/s. */
+const speed = { tps: Number(values.tps), ttftMs: Number(values['ttft-ms']), prefillUsPerToken: 2 };
+/** What a tool returns: about 100 tokens. */
+const TOOL_OUTPUT = 'src/turns/pipeline.ts: 42 lines checked, nothing to report. '.repeat(7);
+/** About one token each. */
+const WORDS =
+  'the code reads a file and then it writes one more line of text for every name in that list of all parts'.split(
+    ' ',
+  );
+
+const processes = await startProcesses(speed);
+const transports = {
+  'http-replay': {
+    open: () => httpTransport(processes.gateway.url, { full: true }),
+    server: processes.gateway,
+  },
+  'http-previous': {
+    open: () => httpTransport(processes.gateway.url, { full: false }),
+    server: processes.gateway,
+  },
+  websocket: { open: () => webSocketTransport(processes.gateway.url), server: processes.gateway },
+  floor: { open: () => floorTransport(processes.floor.url), server: processes.floor },
+};
+
+/** The engine's stated time for a turn, in ms. */
+function statedMs({ input_tokens, input_tokens_details, output_tokens }) {
+  const uncached = input_tokens - input_tokens_details.cached_tokens;
+  return (
+    speed.ttftMs + (uncached * speed.prefillUsPerToken) / 1000 + ((output_tokens - 1) * 1000) / speed.tps
+  );
+}
+
+/** One loop: its turns after the first, and the whole. */
+async function loop(name, contextTokens, salt) {
+  const { open, server } = transports[name];
+  const transport = await open();
+  const words = Array.from({ length: contextTokens }, (_, index) => WORDS[(index * 7 + salt) % WORDS.length]);
+  let input = [{ role: 'user', content: `Run ${salt}. ${words.join(' ')} [sim calls=${calls}]` }];
+  const history = [];
+  const turns = [];
+  let previous;
+  const startedAt = performance.now();
+  let cpuBefore = Number.NaN;
+  for (;;) {
+    const turn = await transport.turn({ input, history, previous });
+    if (turns.length === 0) cpuBefore = cpuMs(server);
+    turns.push({
+      ttftMs: turn.ttftMs,
+      wallMs: turn.wallMs,
+      overheadMs: turn.wallMs - statedMs(turn.usage),
+      usage: turn.usage,
+    });
+    history.push(...input, ...turn.output);
+    previous = turn.id;
+    const open = turn.output.filter(({ type }) => type === 'function_call');
+    if (open.length === 0) break;
+    input = open.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: TOOL_OUTPUT }));
+  }
+  const wallMs = performance.now() - startedAt;
+  const cpu = (cpuMs(server) - cpuBefore) / (turns.length - 1);
+  await transport.close();
+  if (turns.length !== calls + 1) throw new Error(`${name}: ${turns.length} turns instead of ${calls + 1}`);
+  return { wallMs, cpuMs: cpu, turns: turns.slice(1) };
+}
+
+const results = [];
+try {
+  // One short loop each before anything is measured: code is compiled, caches are filled.
+  for (const name of Object.keys(transports)) await loop(name, 200, 0);
+  let salt = 1;
+  for (let round = 0; round < rounds; round++) {
+    for (const contextTokens of contexts) {
+      for (const name of Object.keys(transports)) {
+        results.push({ name, contextTokens, round, ...(await loop(name, contextTokens, salt++)) });
+        process.stderr.write(`round ${round + 1}/${rounds}  ${contextTokens} tokens  ${name}\n`);
+      }
+    }
+  }
+} finally {
+  processes.stop();
+}
+
+const rows = summarise(results);
+const ratios = ratiosOf(rows, contexts);
+printTable(rows, ratios, { ...speed, calls, rounds });
+if (values.json)
+  writeFileSync(values.json, `${JSON.stringify({ speed, calls, rounds, rows, ratios }, null, 2)}\n`);

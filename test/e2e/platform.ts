@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MAIN = {
+  gateway: join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js'),
+  engine: join(ROOT, 'dist/apps/engine/apps/engine/src/main.js'),
+};
+
+/** A built app as a process of its own, as its users run it. */
+export class App {
+  readonly #child: ChildProcess;
+  /** Base URL without a path. */
+  readonly url: string;
+  /** Everything it wrote to stdout and stderr. */
+  readonly output: () => string;
+
+  private constructor(child: ChildProcess, url: string, output: () => string) {
+    this.#child = child;
+    this.url = url;
+    this.output = output;
+  }
+
+  /** Starts an app and waits until it says that it is ready. */
+  static start(
+    app: keyof typeof MAIN,
+    args: readonly string[],
+    env: Record<string, string> = {},
+  ): Promise<App> {
+    if (!existsSync(MAIN[app])) throw new Error(`${MAIN[app]} is missing: run \`npm run build\` first`);
+    const child = spawn(process.execPath, [MAIN[app], ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'debug', ...env },
+    });
+    let text = '';
+    return new Promise((resolve, reject) => {
+      const onData = (chunk: Buffer) => {
+        text += chunk.toString();
+        const url = /ready on (http:\/\/[^\s/]+)/.exec(text)?.[1];
+        if (url !== undefined) resolve(new App(child, url, () => text));
+      };
+      child.stdout.on('data', onData);
+      child.stderr.on('data', onData);
+      child.once('exit', (code) => reject(new Error(`${app} ended with ${code}:\n${text}`)));
+    });
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** The exit code, once it has ended. */
+  ended(): Promise<number | null> {
+    if (!this.running) return Promise.resolve(this.#child.exitCode);
+    return new Promise((resolve) => this.#child.once('exit', resolve));
+  }
+
+  async stop(): Promise<void> {
+    if (!this.running) return;
+    this.#child.kill('SIGTERM');
+    await this.ended();
+  }
+}
+
+/** A fast engine: tests are about what is said, not when. */
+export const FAST = ['--tps', '100000', '--ttft-ms', '0', '--prefill-us-per-token', '0'];
+
+/** The gateway with its built-in engine, as `npm start` runs it. */
+export function startPlatform(
+  options: { sim?: readonly string[]; env?: Record<string, string> } = {},
+): Promise<App> {
+  return App.start('gateway', ['--sim', (options.sim ?? FAST).join(' ')], { PORT: '0', ...options.env });
+}
+
+/** The gateway in front of an engine of the test's own. */
+export async function startGateway(
+  engineUrl: string,
+  extra: readonly string[] = [],
+): Promise<App & { cleanUp(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const config = join(folder, 'turnpike.yaml');
+  writeFileSync(
+    config,
+    [
+      'port: 0',
+      `engines: { engine: { url: "${engineUrl}" } }`,
+      'models: { sim: { engine: engine, contextTokens: 1000000 } }',
+      ...extra,
+    ].join('\n'),
+  );
+  const app = await App.start('gateway', ['--config', config]);
+  return Object.assign(app, { cleanUp: () => rmSync(folder, { recursive: true, force: true }) });
+}
