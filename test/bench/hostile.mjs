@@ -12,7 +12,9 @@ minus the 10 ms between two tokens. The first row, without an attack, is what th
   --seconds N   seconds of watching for each row (4)
 `;
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '4' }, help: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '4' }, help: { type: 'boolean', default: false } },
+});
 if (values.help) {
   process.stdout.write(HELP);
   process.exit(0);
@@ -31,9 +33,22 @@ const ATTACKS = [
   ['1 MB of emoji', (socket) => socket.send(text('😀'.repeat(MEGABYTE / 4)))],
   ['1 MB of Hangul', (socket) => socket.send(text('가'.repeat(MEGABYTE / 3)))],
   ['1 MB of brackets', (socket) => socket.send('['.repeat(MEGABYTE))],
-  ['20,000 items', (socket) => socket.send(text(Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x y z' }))))],
-  ['10,000 bad frames', (socket) => { for (let i = 0; i < 10_000; i++) socket.send('{"type":"nonsense"}'); }],
-  ['100,000 tiny fragments', (socket) => { for (let i = 0; i < 100_000; i++) socket.send('x', { fin: false }); }],
+  [
+    '20,000 items',
+    (socket) => socket.send(text(Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x y z' })))),
+  ],
+  [
+    '10,000 bad frames',
+    (socket) => {
+      for (let i = 0; i < 10_000; i++) socket.send('{"type":"nonsense"}');
+    },
+  ],
+  [
+    '100,000 tiny fragments',
+    (socket) => {
+      for (let i = 0; i < 100_000; i++) socket.send('x', { fin: false });
+    },
+  ],
 ];
 
 const processes = await startProcesses({ tps: 100, ttftMs: 0, prefillUsPerToken: 0 });
@@ -45,7 +60,9 @@ try {
   processes.stop();
 }
 
-process.stdout.write('\n| attack | events | median late ms | p99 late ms | worst late ms |\n| --- | ---: | ---: | ---: | ---: |\n');
+process.stdout.write(
+  '\n| attack | events | median late ms | p99 late ms | worst late ms |\n| --- | ---: | ---: | ---: | ---: |\n',
+);
 for (const [name, late] of rows) {
   const at = (share) => late[Math.min(late.length - 1, Math.floor(late.length * share))].toFixed(1);
   process.stdout.write(`| ${name} | ${late.length} | ${at(0.5)} | ${at(0.99)} | ${at(1)} |\n`);
@@ -63,7 +80,14 @@ async function lateness(attack) {
     if (last !== undefined) late.push(Math.max(0, now - last - 10));
     last = now;
   });
-  watched.send(JSON.stringify({ type: 'response.create', model: 'sim', input: '[sim tokens=100000]', reasoning: { effort: 'low' } }));
+  watched.send(
+    JSON.stringify({
+      type: 'response.create',
+      model: 'sim',
+      input: '[sim tokens=100000]',
+      reasoning: { effort: 'low' },
+    }),
+  );
   await pause(500);
   late.length = 0;
   attack(attacker);

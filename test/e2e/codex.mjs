@@ -16,14 +16,20 @@ const ECHO = 'turnpike-1';
 const RUN_MS = 120_000;
 
 if (process.argv.includes('--help')) {
-  process.stdout.write('npm run e2e:codex: installs Codex into .cache/codex and runs a tool loop over each transport\n');
+  process.stdout.write(
+    'npm run e2e:codex: installs Codex into .cache/codex and runs a tool loop over each transport\n',
+  );
   process.exit(0);
 }
 
 if (!existsSync(CODEX)) {
   process.stdout.write(`installing @openai/codex ${VERSION} (about 424 MB) ...\n`);
   mkdirSync(INSTALL, { recursive: true });
-  execFileSync('npm', ['install', '--prefix', INSTALL, '--no-audit', '--no-fund', `@openai/codex@${VERSION}`], { stdio: 'inherit' });
+  execFileSync(
+    'npm',
+    ['install', '--prefix', INSTALL, '--no-audit', '--no-fund', `@openai/codex@${VERSION}`],
+    { stdio: 'inherit' },
+  );
 }
 
 const gateway = await startGateway();
@@ -32,7 +38,9 @@ try {
   for (const webSocket of [true, false]) {
     const name = webSocket ? 'Codex over WebSocket' : 'Codex over HTTP';
     const problem = await runCodex(gateway, webSocket);
-    process.stdout.write(`${problem === undefined ? 'ok  ' : 'FAIL'}  ${name}${problem === undefined ? '' : `: ${problem}`}\n`);
+    process.stdout.write(
+      `${problem === undefined ? 'ok  ' : 'FAIL'}  ${name}${problem === undefined ? '' : `: ${problem}`}\n`,
+    );
     if (problem !== undefined) failed++;
   }
 } finally {
@@ -82,13 +90,29 @@ stream_max_retries = 0
   );
   const from = gateway.log.length;
   const prompt = 'Run a command and tell me what it printed. [sim calls=1 tool=exec_command]';
-  const args = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt];
-  const { code, output } = await run(CODEX, args, { cwd: repository, env: { ...process.env, HOME: home, CODEX_HOME: home } });
+  const args = [
+    'exec',
+    '--json',
+    '--skip-git-repo-check',
+    '--dangerously-bypass-approvals-and-sandbox',
+    prompt,
+  ];
+  const { code, output } = await run(CODEX, args, {
+    cwd: repository,
+    env: { ...process.env, HOME: home, CODEX_HOME: home },
+  });
   rmSync(home, { recursive: true, force: true });
-  const turns = gateway.log.slice(from).split('\n').filter((line) => line.includes('"msg":"turn ended"'));
+  const turns = gateway.log
+    .slice(from)
+    .split('\n')
+    .filter((line) => line.includes('"msg":"turn ended"'));
   if (code !== 0) return `exit code ${code}\n${output}`;
   if (!output.includes(ECHO)) return `the command's output is missing\n${output}`;
-  const answer = output.split('\n').filter((line) => line.includes('agent_message')).at(-1) ?? '';
+  const answer =
+    output
+      .split('\n')
+      .filter((line) => line.includes('agent_message'))
+      .at(-1) ?? '';
   if (!answer.includes(ECHO)) return `the answer does not quote the command's output\n${output}`;
   if (turns.length < 2) return `the gateway saw ${turns.length} turns\n${output}`;
   return undefined;

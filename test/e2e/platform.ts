@@ -76,7 +76,7 @@ export const FAST = ['--tps', '100000', '--ttft-ms', '0', '--prefill-us-per-toke
 export function startPlatform(
   options: { sim?: readonly string[]; env?: Record<string, string> } = {},
 ): Promise<App> {
-  return App.start('gateway', ['--sim', (options.sim ?? FAST).join(' ')], { PORT: '0', ...options.env });
+  return App.start('gateway', [`--sim=${(options.sim ?? FAST).join(' ')}`], { PORT: '0', ...options.env });
 }
 
 /** The gateway in front of an engine of the test's own. */

@@ -33,7 +33,10 @@ const ANSWER: Step = {};
 
 /** Conversations in which Harmony keeps all three equal. */
 const EQUAL: [name: string, steps: Step[]][] = [
-  ['plain messages over three turns', [{ say: 'one' }, { say: 'two' }, { say: 'three' }]],
+  [
+    'plain messages over three turns',
+    [{ say: 'one [sim calls=0]' }, { say: 'two [sim calls=0]' }, { say: 'three [sim calls=0]' }],
+  ],
   [
     'a tool loop, then another user turn that drops the reasoning',
     [

@@ -8,7 +8,7 @@ Usage: npm start -- [options]
 Options:
   --config FILE   YAML configuration (see turnpike.example.yaml); without it, or without models in it,
                   the built-in scripted model is served as 'sim'
-  --sim ARGS      options for the built-in engine, as one string: --sim "--tps 200 --ttft-ms 50"
+  --sim="ARGS"    options for the built-in engine: --sim="--tps 200 --ttft-ms 50"
   --help          show this text
   --version       show the version
 

@@ -42,9 +42,10 @@ export class VllmCompletions implements EngineClient {
     let finished = false;
     try {
       for await (const bytes of response.body) {
-        const chunk = mergeEvents(reader.push(bytes as Buffer));
+        const { chunk, failure } = readEvents(reader.push(bytes as Buffer));
         if (chunk.finish !== undefined) finished = true;
         if (chunk.ids.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
+        if (failure !== undefined) throw failure;
       }
     } catch (thrown) {
       throw signal.aborted ? thrown : errorOfTransport(thrown);
@@ -102,19 +103,26 @@ function bodyOf(request: GenerateRequest): Buffer {
   ]);
 }
 
-/** Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token. */
-function mergeEvents(events: readonly string[]): EngineChunk {
-  let merged: EngineChunk = { ids: [] };
-  for (const data of events) {
-    if (data === END_OF_STREAM) continue;
-    const chunk = chunkOf(parseEvent(data));
-    merged = {
-      ids: merged.ids.length === 0 ? chunk.ids : [...merged.ids, ...chunk.ids],
-      finish: chunk.finish ?? merged.finish,
-      usage: chunk.usage ?? merged.usage,
-    };
+/**
+ * Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token. An error
+ * among the events comes beside what was sampled before it, which is not lost.
+ */
+function readEvents(events: readonly string[]): { chunk: EngineChunk; failure?: ApiError | undefined } {
+  const ids: number[] = [];
+  let finish: EngineChunk['finish'];
+  let usage: EngineChunk['usage'];
+  try {
+    for (const data of events) {
+      if (data === END_OF_STREAM) continue;
+      const chunk = chunkOf(parseEvent(data));
+      for (const id of chunk.ids) ids.push(id);
+      finish = chunk.finish ?? finish;
+      usage = chunk.usage ?? usage;
+    }
+    return { chunk: { ids, finish, usage } };
+  } catch (thrown) {
+    return { chunk: { ids, finish, usage }, failure: ApiError.from(thrown) };
   }
-  return merged;
 }
 
 /** The first event repeats the whole prompt, which is ours already and would be parsed for nothing. */
@@ -126,11 +134,9 @@ function parseEvent(data: string): CompletionEvent {
     echo === -1 ? data : data.slice(0, echo + PROMPT_ECHO.length) + data.slice(data.indexOf(']', echo));
   try {
     return JSON.parse(text) as CompletionEvent;
-  } catch (thrown) {
-    throw new ApiError('engine_error', {
-      message: 'The inference engine sent an unreadable answer.',
-      cause: thrown,
-    });
+  } catch {
+    // The parser's own message would quote the output.
+    throw new ApiError('engine_error', { message: 'The inference engine sent an unreadable answer.' });
   }
 }
 

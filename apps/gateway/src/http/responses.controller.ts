@@ -39,7 +39,7 @@ export class ResponsesController {
     // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
     if (outcome.failure !== undefined && outcome.response.output.length === 0) throw outcome.failure;
     response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
-    response.json(outcome.response);
+    response.status(200).json(outcome.response);
   }
 
   /** A WebSocket client whose upgrade got lost on the way, or a person with a browser. */
