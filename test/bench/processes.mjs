@@ -16,7 +16,7 @@ const TICKS = 100;
 /** Starts a process and waits for the line of its stdout that holds `ready`; resolves with the URL in that line. */
 function start(args, ready, env = {}) {
   const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, ...env },
   });
   return new Promise((resolve, reject) => {

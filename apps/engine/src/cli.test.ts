@@ -27,7 +27,17 @@ describe('parseCommand', () => {
   });
 
   it('explains every flag with its default', () => {
-    for (const flag of ['host', 'port', 'model', 'tps', 'ttft-ms', 'prefill-us-per-token', 'context', 'slots', 'script']) {
+    for (const flag of [
+      'host',
+      'port',
+      'model',
+      'tps',
+      'ttft-ms',
+      'prefill-us-per-token',
+      'context',
+      'slots',
+      'script',
+    ]) {
       expect(helpText()).toMatch(new RegExp(`--${flag} .*\\(default .+\\)`));
     }
   });

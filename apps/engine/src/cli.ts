@@ -24,10 +24,28 @@ interface Flag {
 
 const FLAGS: readonly Flag[] = [
   { flag: 'host', setting: 'host', value: 'ADDRESS', meaning: 'address to listen on', read: text },
-  { flag: 'port', setting: 'port', value: 'N', meaning: 'port to listen on, 0 for any free one', read: integer(0, 65_535) },
+  {
+    flag: 'port',
+    setting: 'port',
+    value: 'N',
+    meaning: 'port to listen on, 0 for any free one',
+    read: integer(0, 65_535),
+  },
   { flag: 'model', setting: 'model', value: 'NAME', meaning: 'name of the model served', read: text },
-  { flag: 'tps', setting: 'tps', value: 'N', meaning: 'tokens a second, for each request', read: decimal(0.01, 1_000_000) },
-  { flag: 'ttft-ms', setting: 'ttftMs', value: 'MS', meaning: 'time to first token, without prefill', read: decimal(0, 600_000) },
+  {
+    flag: 'tps',
+    setting: 'tps',
+    value: 'N',
+    meaning: 'tokens a second, for each request',
+    read: decimal(0.01, 1_000_000),
+  },
+  {
+    flag: 'ttft-ms',
+    setting: 'ttftMs',
+    value: 'MS',
+    meaning: 'time to first token, without prefill',
+    read: decimal(0, 600_000),
+  },
   {
     flag: 'prefill-us-per-token',
     setting: 'prefillUsPerToken',
@@ -35,9 +53,27 @@ const FLAGS: readonly Flag[] = [
     meaning: 'microseconds for each prompt token not cached',
     read: decimal(0, 1_000_000),
   },
-  { flag: 'context', setting: 'context', value: 'N', meaning: 'longest prompt plus output, in tokens', read: integer(1, 8_000_000) },
-  { flag: 'slots', setting: 'slots', value: 'N', meaning: 'sequences kept by the prefix cache', read: integer(1, 4096) },
-  { flag: 'script', setting: 'script', value: '"KEY=VALUE ..."', meaning: 'markers for every request, see below', read: script },
+  {
+    flag: 'context',
+    setting: 'context',
+    value: 'N',
+    meaning: 'longest prompt plus output, in tokens',
+    read: integer(1, 8_000_000),
+  },
+  {
+    flag: 'slots',
+    setting: 'slots',
+    value: 'N',
+    meaning: 'sequences kept by the prefix cache',
+    read: integer(1, 4096),
+  },
+  {
+    flag: 'script',
+    setting: 'script',
+    value: '"KEY=VALUE ..."',
+    meaning: 'markers for every request, see below',
+    read: script,
+  },
 ];
 
 /** @throws UsageError that names the flag at fault */
@@ -49,7 +85,10 @@ export function parseCommand(argv: readonly string[]): Command {
     const typed = values[flag];
     return typeof typed === 'string' ? [[setting, read(typed, flag)]] : [];
   });
-  return { kind: 'serve', settings: { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<EngineSettings>) } };
+  return {
+    kind: 'serve',
+    settings: { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<EngineSettings>) },
+  };
 }
 
 /** The text of `--help`. */
@@ -58,7 +97,11 @@ export function helpText(): string {
     const preset = DEFAULT_SETTINGS[setting];
     return [`--${flag} ${value}`, `${meaning} (default ${preset === '' ? 'none' : preset})`] as const;
   });
-  const all = [...rows, ['--help', 'print this and end'] as const, ['--version', 'print the version and end'] as const];
+  const all = [
+    ...rows,
+    ['--help', 'print this and end'] as const,
+    ['--version', 'print the version and end'] as const,
+  ];
   return [
     'Usage: engine [flags]',
     '',
@@ -83,7 +126,7 @@ function readFlags(argv: readonly string[]): Record<string, string | boolean | u
     }).values;
   } catch (error) {
     // The messages of parseArgs name the flag; what follows the first sentence is about the shell.
-    const [message = 'bad flag'] = (error instanceof Error ? error.message : String(error)).split('. ');
+    const [message = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/);
     throw new UsageError(message);
   }
 }

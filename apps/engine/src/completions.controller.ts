@@ -19,7 +19,9 @@ export class CompletionsController {
   @Post('v1/completions')
   async complete(@Req() request: IncomingMessage, @Res() response: ServerResponse): Promise<void> {
     try {
-      this.completions.answer(await readBody(request), response);
+      const body = await readBody(request);
+      // A client that has left meanwhile closes nothing any more.
+      if (!response.destroyed) this.completions.answer(body, response);
     } catch (error) {
       this.refuse(error, request, response);
     }

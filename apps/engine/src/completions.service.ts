@@ -99,7 +99,11 @@ export class CompletionsService {
     return ((intake.length - intake.match.tokens) * this.settings.prefillUsPerToken) / 1000;
   }
 
-  private answerContext(request: CompletionRequest, record: AnswerContext['record'], ids: Int32Array): AnswerContext {
+  private answerContext(
+    request: CompletionRequest,
+    record: AnswerContext['record'],
+    ids: Int32Array,
+  ): AnswerContext {
     return {
       id: `cmpl-${randomUUID()}`,
       created: Math.floor(Date.now() / 1000),

@@ -36,7 +36,9 @@ describe('POST /v1/completions', () => {
   });
 
   it('leaves out what was not asked for', async () => {
-    const answer = readAnswer(await (await engine.post({ prompt: hello('Plain'), max_tokens: 99, stream: true })).text());
+    const answer = readAnswer(
+      await (await engine.post({ prompt: hello('Plain'), max_tokens: 99, stream: true })).text(),
+    );
     expect(answer.ids).toEqual([]);
     expect(answer.usage).toBeUndefined();
     expect(answer.text).toBe('finalYou said: "Plain". (message 1, 0 tool outputs)');
@@ -65,7 +67,11 @@ describe('POST /v1/completions', () => {
     const short = await engine.stream(prompt, { max_tokens: null });
     expect([short.ids.length, short.finishReason, short.stopReason]).toEqual([16, 'length', null]);
     const stopped = await engine.stream(prompt, { stop_token_ids: [HARMONY.message] });
-    expect([stopped.ids.at(-1), stopped.finishReason, stopped.stopReason]).toEqual([HARMONY.message, 'stop', HARMONY.message]);
+    expect([stopped.ids.at(-1), stopped.finishReason, stopped.stopReason]).toEqual([
+      HARMONY.message,
+      'stop',
+      HARMONY.message,
+    ]);
   });
 
   it('takes text from people, as a user message or as a whole prompt', async () => {
@@ -74,7 +80,8 @@ describe('POST /v1/completions', () => {
       return ((await response.json()) as { choices: { text: string }[] }).choices[0]?.text;
     };
     expect(await ask('Hi from curl [sim reason=0]')).toContain('You said: "Hi from curl". (message 1,');
-    const whole = '<|start|>user<|message|>one<|end|><|start|>user<|message|>two<|end|><|start|>assistant<|channel|>final<|message|>';
+    const whole =
+      '<|start|>user<|message|>one<|end|><|start|>user<|message|>two<|end|><|start|>assistant<|channel|>final<|message|>';
     expect(await ask(whole)).toBe('You said: "two". (message 2, 0 tool outputs)');
   });
 
@@ -87,7 +94,12 @@ describe('POST /v1/completions', () => {
     ['several prompts', '{"prompt":[[1],[2]]}', 400, 'prompt[0]'],
     ['a bad limit', '{"prompt":[1],"max_tokens":0}', 400, 'max_tokens'],
     ['a bad type', '{"prompt":[1],"stream":"yes"}', 400, 'stream'],
-    ['too many tokens asked for', '{"prompt":[1],"max_tokens":50000}', 400, "maximum context length is 50000 tokens. However, you requested 50001"],
+    [
+      'too many tokens asked for',
+      '{"prompt":[1],"max_tokens":50000}',
+      400,
+      'maximum context length is 50000 tokens. However, you requested 50001',
+    ],
     ['another model', '{"prompt":[1],"model":"gpt-5"}', 404, 'gpt-5'],
   ])('refuses %s', async (_name, body, status, named) => {
     const response = await engine.post(body);
@@ -119,13 +131,20 @@ describe('POST /v1/completions', () => {
   it('describes itself', async () => {
     expect((await fetch(`${engine.url}/health`)).status).toBe(200);
     const models = (await (await fetch(`${engine.url}/v1/models`)).json()) as { data: object[] };
-    expect(models.data).toEqual([expect.objectContaining({ id: 'sim', object: 'model', max_model_len: 50_000 })]);
+    expect(models.data).toEqual([
+      expect.objectContaining({ id: 'sim', object: 'model', max_model_len: 50_000 }),
+    ]);
   });
 });
 
 describe('the prefix cache behind it', () => {
+  let engine: EngineClient;
+  beforeAll(async () => {
+    engine = await EngineClient.start();
+  });
+  afterAll(() => engine.close());
+
   it('holds prompt and output, the stop token included, and parses only what is new', async () => {
-    const engine = await EngineClient.start();
     const first = new PromptBuilder({ effort: 'low', tools: [WEATHER_TOOL] }).user('Weather in Paris?');
     const prompt = first.generation();
     const call = await engine.stream(prompt);
@@ -137,8 +156,11 @@ describe('the prefix cache behind it', () => {
     const state = await engine.state();
     expect(state.ids_parsed - parsed).toBe(next.length - prompt.length - call.ids.length);
     expect(state.slow_bodies).toBe(0);
-    expect(state.last).toMatchObject({ prompt_tokens: next.length, completion_tokens: answer.ids.length, aborted: false });
-    await engine.close();
+    expect(state.last).toMatchObject({
+      prompt_tokens: next.length,
+      completion_tokens: answer.ids.length,
+      aborted: false,
+    });
   });
 });
 
@@ -163,7 +185,9 @@ describe('pace', () => {
     expect((await engine.state()).last.completion_tokens).toBe(4);
     scheduler.leap(1000);
     const answer = await answering;
-    expect(answer.chunks.flatMap((chunk) => chunk.choices ?? []).map((choice) => choice.token_ids?.length)).toEqual([1, 1, 1, 1, 6]);
+    expect(
+      answer.chunks.flatMap((chunk) => chunk.choices ?? []).map((choice) => choice.token_ids?.length),
+    ).toEqual([1, 1, 1, 1, 6]);
 
     const again = engine.stream(prompt, { max_tokens: 1 });
     await engine.until((state) => state.running === 1);
@@ -175,7 +199,10 @@ describe('pace', () => {
     for (const stream of [true, false]) {
       const before = await engine.state();
       const leaving = new AbortController();
-      const answering = engine.post({ prompt: hello('Leave [sim limit=1]'), max_tokens: 1000, stream }, leaving.signal);
+      const answering = engine.post(
+        { prompt: hello('Leave [sim limit=1]'), max_tokens: 1000, stream },
+        leaving.signal,
+      );
       const gone = answering.then((response) => response.text()).catch(() => 'gone');
       await engine.until((state) => state.running === 1);
       scheduler.pass(5000);

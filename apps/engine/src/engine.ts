@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { NestFactory } from '@nestjs/core';
+import { type NestExpressApplication } from '@nestjs/platform-express';
 import { o200kHarmony } from '@turnpike/formats';
 import { AppModule } from './app.module.js';
 import { SimulatedModel } from './model/simulated-model.js';
@@ -28,13 +29,17 @@ export async function startEngine(
 ): Promise<RunningEngine> {
   const settings = { ...DEFAULT_SETTINGS, ...given };
   const model = new SimulatedModel(o200kHarmony(), settings.script);
-  const app = await NestFactory.create(AppModule.register(settings, model, scheduler), {
-    logger: false,
-    abortOnError: false,
-    bodyParser: false,
-    forceCloseConnections: true,
-  });
-  const server = app.getHttpServer() as Server;
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.register(settings, model, scheduler),
+    {
+      logger: false,
+      abortOnError: false,
+      bodyParser: false,
+      forceCloseConnections: true,
+    },
+  );
+  app.disable('x-powered-by');
+  const server: Server = app.getHttpServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await app.listen(settings.port, settings.host);
   const { port } = server.address() as AddressInfo;

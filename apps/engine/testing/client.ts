@@ -1,11 +1,7 @@
-import { type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import { NestFactory } from '@nestjs/core';
 import { type HarmonyMessage, o200kHarmony, scanMessages } from '@turnpike/formats';
-import { AppModule } from '../src/app.module.js';
-import { SimulatedModel } from '../src/model/simulated-model.js';
+import { startEngine } from '../src/engine.js';
 import { type Scheduler } from '../src/pacing.js';
-import { DEFAULT_SETTINGS, type EngineSettings } from '../src/settings.js';
+import { type EngineSettings } from '../src/settings.js';
 import { impatientScheduler } from './manual-scheduler.js';
 
 const tokenizer = o200kHarmony();
@@ -64,17 +60,12 @@ export class EngineClient {
     readonly close: () => Promise<void>,
   ) {}
 
-  static async start(settings: Partial<EngineSettings> = {}, scheduler: Scheduler = impatientScheduler): Promise<EngineClient> {
-    const all = { ...DEFAULT_SETTINGS, ...settings };
-    const model = new SimulatedModel(tokenizer, all.script);
-    const app = await NestFactory.create(AppModule.register(all, model, scheduler), {
-      logger: false,
-      bodyParser: false,
-      forceCloseConnections: true,
-    });
-    await app.listen(0, '127.0.0.1');
-    const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
-    return new EngineClient(`http://127.0.0.1:${port}`, () => app.close());
+  static async start(
+    settings: Partial<EngineSettings> = {},
+    scheduler: Scheduler = impatientScheduler,
+  ): Promise<EngineClient> {
+    const engine = await startEngine({ port: 0, ...settings }, scheduler);
+    return new EngineClient(engine.url, () => engine.close());
   }
 
   post(body: object | string, signal?: AbortSignal): Promise<Response> {
@@ -114,7 +105,9 @@ export class EngineClient {
 
 export function readAnswer(body: string, prompt: readonly number[] = []): Answer {
   const events = body.split('\n\n').filter((event) => event.startsWith('data: '));
-  const chunks = events.filter((event) => event !== 'data: [DONE]').map((event) => JSON.parse(event.slice(6)) as Chunk);
+  const chunks = events
+    .filter((event) => event !== 'data: [DONE]')
+    .map((event) => JSON.parse(event.slice(6)) as Chunk);
   const choices = chunks.flatMap((chunk) => chunk.choices ?? []);
   const ids = choices.flatMap((choice) => choice.token_ids ?? []);
   return {

@@ -27,11 +27,16 @@ export class PromptBuilder {
 
   constructor({ effort, instructions, tools = [], schema }: Conversation = {}) {
     const reasoning = effort === undefined ? '' : `\n\nReasoning: ${effort}`;
-    this.add('system', `You are ChatGPT, a large language model trained by OpenAI.${reasoning}\n\n# Valid channels: analysis, commentary, final.`);
+    this.add(
+      'system',
+      `You are ChatGPT, a large language model trained by OpenAI.${reasoning}\n\n# Valid channels: analysis, commentary, final.`,
+    );
     const sections: string[] = [];
     if (instructions !== undefined) sections.push(`# Instructions\n\n${instructions}`);
     if (tools.length > 0) {
-      sections.push(`# Tools\n\n## functions\n\nnamespace functions {\n\n${tools.join('\n\n')}\n\n} // namespace functions`);
+      sections.push(
+        `# Tools\n\n## functions\n\nnamespace functions {\n\n${tools.join('\n\n')}\n\n} // namespace functions`,
+      );
     }
     if (schema) sections.push(`# Response Formats\n\n## answer\n\n${JSON.stringify(schema)}`);
     if (sections.length > 0) this.add('developer', sections.join('\n\n'));
@@ -64,7 +69,8 @@ export class PromptBuilder {
   /** Opens the model's turn; what follows is the beginning of a header that it has to go on with. */
   generation(...begun: (number | string)[]): number[] {
     this.ids.push(HARMONY.start, ...tokenizer.encode('assistant'));
-    for (const piece of begun) this.ids.push(...(typeof piece === 'string' ? tokenizer.encode(piece) : [piece]));
+    for (const piece of begun)
+      this.ids.push(...(typeof piece === 'string' ? tokenizer.encode(piece) : [piece]));
     return [...this.ids];
   }
 }

@@ -1,8 +1,10 @@
 import { ApiError } from '@turnpike/protocol';
 
-/** How engines word a prompt that does not fit. vLLM: "maximum context length", llama-server: "exceeds the available context size". */
-const CONTEXT_OVERFLOW =
-  /maximum context length|context size|context window|longer than the maximum model length/i;
+/**
+ * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang: "context
+ * length"; llama-server: "available context size".
+ */
+const CONTEXT_OVERFLOW = /context (?:length|size|window)|maximum model length/i;
 
 /**
  * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which

@@ -1,5 +1,5 @@
-/** Longest line taken from an engine, in bytes: an echo of a million prompt ids, with room to spare. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Longest event taken from an engine, in bytes: an echo of a million prompt ids, with room to spare. */
+const MAX_EVENT_BYTES = 64 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -17,12 +17,13 @@ export class SseReader {
   #partial: Buffer[] = [];
   #partialBytes = 0;
   #data: string[] = [];
+  #dataBytes = 0;
   #afterCr = false;
   #atStart = true;
 
   /**
    * The data of each event that these bytes complete.
-   * @throws RangeError when a line grows beyond 64 MiB
+   * @throws RangeError when an event grows beyond 64 MiB
    */
   push(chunk: Buffer): string[] {
     const events: string[] = [];
@@ -53,8 +54,14 @@ export class SseReader {
 
   #keep(rest: Buffer): void {
     this.#partialBytes += rest.length;
-    if (this.#partialBytes > MAX_LINE_BYTES) throw new RangeError('a line of the event stream is too long');
     this.#partial.push(rest);
+    this.#bound();
+  }
+
+  #bound(): void {
+    if (this.#partialBytes + this.#dataBytes > MAX_EVENT_BYTES) {
+      throw new RangeError('an event of the stream is too long');
+    }
   }
 
   #line(bytes: Buffer, events: string[]): void {
@@ -66,6 +73,7 @@ export class SseReader {
     if (line.length === 0) {
       if (this.#data.length > 0) events.push(this.#data.join('\n'));
       this.#data = [];
+      this.#dataBytes = 0;
       return;
     }
     const colon = line.indexOf(COLON);
@@ -73,6 +81,8 @@ export class SseReader {
     if (!field.equals(DATA)) return;
     const value = colon === -1 ? colon : line[colon + 1] === SPACE ? colon + 2 : colon + 1;
     this.#data.push(value === -1 ? '' : line.toString('utf8', value));
+    this.#dataBytes += line.length;
+    this.#bound();
   }
 }
 

@@ -48,7 +48,9 @@ export class VllmCompletions implements EngineClient {
         if (failure !== undefined) throw failure;
       }
     } catch (thrown) {
-      throw signal.aborted ? thrown : errorOfTransport(thrown);
+      if (signal.aborted || thrown instanceof ApiError) throw thrown;
+      // An answer that has finished stays finished, whatever becomes of its connection.
+      if (!finished) throw errorOfTransport(thrown);
     }
     if (!finished) {
       throw new ApiError('engine_error', {
@@ -62,22 +64,20 @@ export class VllmCompletions implements EngineClient {
   }
 
   async #post(request: GenerateRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const body = bodyOf(request);
-    let response: Dispatcher.ResponseData;
     try {
-      response = await send(this.#url, {
+      const response = await send(this.#url, {
         method: 'POST',
         dispatcher: this.#agent,
         headers: { 'content-type': 'application/json' },
-        body,
+        body: bodyOf(request),
         signal,
       });
+      const { statusCode: status, headers, body } = response;
+      if (status === 200 && String(headers['content-type']).includes('text/event-stream')) return response;
+      throw errorOfAnswer(status, await readStart(body, MAX_ERROR_BYTES));
     } catch (thrown) {
       throw signal.aborted ? thrown : errorOfTransport(thrown);
     }
-    const type = String(response.headers['content-type'] ?? '');
-    if (response.statusCode === 200 && type.includes('text/event-stream')) return response;
-    throw errorOfBody(response.statusCode, await readStart(response.body, MAX_ERROR_BYTES));
   }
 }
 
@@ -107,10 +107,11 @@ function bodyOf(request: GenerateRequest): Buffer {
  * Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token. An error
  * among the events comes beside what was sampled before it, which is not lost.
  */
-function readEvents(events: readonly string[]): { chunk: EngineChunk; failure?: ApiError | undefined } {
+function readEvents(events: readonly string[]): { chunk: EngineChunk; failure: ApiError | undefined } {
   const ids: number[] = [];
   let finish: EngineChunk['finish'];
   let usage: EngineChunk['usage'];
+  let failure: ApiError | undefined;
   try {
     for (const data of events) {
       if (data === END_OF_STREAM) continue;
@@ -119,10 +120,20 @@ function readEvents(events: readonly string[]): { chunk: EngineChunk; failure?: 
       finish = chunk.finish ?? finish;
       usage = chunk.usage ?? usage;
     }
-    return { chunk: { ids, finish, usage } };
   } catch (thrown) {
-    return { chunk: { ids, finish, usage }, failure: ApiError.from(thrown) };
+    failure = thrown instanceof ApiError ? thrown : unreadable();
   }
+  return { chunk: { ids, finish, usage }, failure };
+}
+
+/** The error of an answer that is no stream. Some engines and proxies put an error object into a 200. */
+function errorOfAnswer(status: number, text: string): ApiError {
+  return status === 200 ? (readEvents([text]).failure ?? unreadable()) : errorOfBody(status, text);
+}
+
+/** An answer that says nothing we know. What it was stays out of the error: it may quote the output. */
+function unreadable(): ApiError {
+  return new ApiError('engine_error', { message: 'The inference engine sent an unreadable answer.' });
 }
 
 /** The first event repeats the whole prompt, which is ours already and would be parsed for nothing. */
@@ -132,12 +143,7 @@ function parseEvent(data: string): CompletionEvent {
   const echo = data.indexOf(PROMPT_ECHO);
   const text =
     echo === -1 ? data : data.slice(0, echo + PROMPT_ECHO.length) + data.slice(data.indexOf(']', echo));
-  try {
-    return JSON.parse(text) as CompletionEvent;
-  } catch {
-    // The parser's own message would quote the output.
-    throw new ApiError('engine_error', { message: 'The inference engine sent an unreadable answer.' });
-  }
+  return JSON.parse(text) as CompletionEvent;
 }
 
 async function readStart(body: Dispatcher.ResponseData['body'], limit: number): Promise<string> {

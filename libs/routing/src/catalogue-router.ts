@@ -1,4 +1,4 @@
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { Route, RouterStrategy } from './router.js';
 
 /** The default router: a fixed catalogue, one route a model. */
@@ -14,7 +14,7 @@ export class CatalogueRouter implements RouterStrategy {
     if (route === undefined) {
       throw new ApiError('model_not_found', {
         param: 'model',
-        message: `The model '${model}' does not exist.`,
+        message: `The model '${quotable(model)}' does not exist.`,
       });
     }
     return route;

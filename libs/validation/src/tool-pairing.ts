@@ -1,4 +1,4 @@
-import { ApiError, type Item, type ToolCallItem, type ToolOutputItem } from '@turnpike/protocol';
+import { ApiError, quotable, type Item, type ToolCallItem, type ToolOutputItem } from '@turnpike/protocol';
 
 /** Type of each call that still waits for its output, by call id. Immutable. */
 export type WaitingCalls = ReadonlyMap<string, ToolCallItem['type']>;
@@ -38,7 +38,7 @@ export function requireAnswered(waiting: WaitingCalls): void {
   for (const [callId, type] of waiting) {
     throw new ApiError('tool_output_mismatch', {
       param: 'input',
-      message: `No tool output found for ${SPOKEN[type]} ${callId}.`,
+      message: `No tool output found for ${SPOKEN[type]} ${quotable(callId)}.`,
     });
   }
 }
@@ -46,6 +46,6 @@ export function requireAnswered(waiting: WaitingCalls): void {
 function orphan(call: ToolCallItem['type'], callId: string): ApiError {
   return new ApiError('tool_output_mismatch', {
     param: 'input',
-    message: `No tool call found for ${SPOKEN[call]} output with call_id ${callId}.`,
+    message: `No tool call found for ${SPOKEN[call]} output with call_id ${quotable(callId)}.`,
   });
 }

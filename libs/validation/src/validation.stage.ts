@@ -1,15 +1,19 @@
-import { ApiError, type Item, type ResponseRequest, type Tool } from '@turnpike/protocol';
-import { stageToken, type Turn, type TurnStage } from '@turnpike/turns';
+import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
+import { stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
+import { requireCallable } from './tool-choice.js';
+import { foldTools, type ToolNames } from './tool-names.js';
 import { foldCalls, requireAnswered, type WaitingCalls } from './tool-pairing.js';
 
 /** What validation knows of a chain. */
 export interface Validated {
   readonly waitingCalls: WaitingCalls;
+  /** Tools that joined the chain as items. */
+  readonly addedTools: ToolNames;
 }
 
 export const Validation = stageToken<Validated>('validation');
 
-const NO_CALLS: WaitingCalls = new Map();
+const NOTHING: Validated = { waitingCalls: new Map(), addedTools: new Set() };
 
 /**
  * The rules that need the conversation: the shape of each item was settled when the request was parsed. New items
@@ -20,52 +24,37 @@ export class ValidationStage implements TurnStage<Validated> {
   readonly needs = [];
 
   advance(previous: Validated | undefined, turn: Turn): Validated {
-    const before = previous?.waitingCalls ?? NO_CALLS;
-    const items = turn.items.map(({ item }) => item);
-    turn.count('items_validated', items.length);
-    const waitingCalls = foldCalls(before, items);
+    const before = previous ?? fold(NOTHING, turn, turn.history());
+    const validated = fold(before, turn, turn.items);
     if (turn.phase === 'input') {
-      refuseMedia(items);
-      requireDeclaredTool(turn.request);
-      if (turn.request.generate) requireAnswered(waitingCalls);
+      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${index}]`));
+      requireCallable(turn.request, validated.addedTools);
+      if (turn.request.generate) requireAnswered(validated.waitingCalls);
     }
-    return waitingCalls === before && previous !== undefined ? previous : { waitingCalls };
+    return validated;
   }
 }
 
+function fold(before: Validated, turn: Turn, turnItems: readonly TurnItem[]): Validated {
+  const items = turnItems.map(({ item }) => item);
+  turn.count('items_validated', items.length);
+  const waitingCalls = foldCalls(before.waitingCalls, items);
+  const addedTools = foldTools(before.addedTools, items);
+  const changed = waitingCalls !== before.waitingCalls || addedTools !== before.addedTools;
+  return changed ? { waitingCalls, addedTools } : before;
+}
+
 /** No engine behind this server takes images or files, and an answer that ignored them would be wrong. */
-function refuseMedia(items: readonly Item[]): void {
-  items.forEach((item, index) => {
-    const [field, parts] =
-      item.type === 'message'
-        ? ['content', item.content]
-        : 'output' in item
-          ? ['output', item.output]
-          : ['', ''];
-    if (typeof parts === 'string') return;
-    parts.forEach((part, place) => {
-      if (part.type !== 'input_image' && part.type !== 'input_file') return;
-      const param = `input[${index}].${field}[${place}]`;
-      throw new ApiError('unsupported_parameter', {
-        param,
-        message: `The model does not take '${part.type}' parts.`,
-      });
-    });
-  });
+function refuseMedia(item: Item, path: string): void {
+  if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
+  else if ('output' in item && typeof item.output !== 'string')
+    refuseMediaParts(item.output, `${path}.output`);
 }
 
-/** A tool that has to be called must be one that was offered. */
-function requireDeclaredTool({ toolChoice, tools, input }: ResponseRequest): void {
-  if (typeof toolChoice === 'string' || !('name' in toolChoice) || typeof toolChoice.name !== 'string')
-    return;
-  const added = input.flatMap((item) => (item.type === 'additional_tools' ? item.tools : []));
-  if (declares([...tools, ...added], toolChoice.name)) return;
-  throw new ApiError('invalid_value', {
-    param: 'tool_choice',
-    message: `Tool choice '${toolChoice.name}' not found in 'tools' parameter.`,
+function refuseMediaParts(parts: readonly MessagePart[], path: string): void {
+  parts.forEach(({ type }, index) => {
+    if (type !== 'input_image' && type !== 'input_file') return;
+    const message = `The model does not take '${type}' parts.`;
+    throw new ApiError('unsupported_parameter', { param: `${path}[${index}]`, message });
   });
-}
-
-function declares(tools: readonly Tool[], name: string): boolean {
-  return tools.some((tool) => 'name' in tool && tool.name === name);
 }

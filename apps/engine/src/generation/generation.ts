@@ -56,7 +56,7 @@ export class Generation {
     const upTo = Math.min(due, this.end.tokens, failsAt);
     const ids = sampledRange(this.output, this.sent, upTo);
     this.sent = upTo;
-
+    this.slot.sequence.append(ids);
     this.record.completion_tokens = upTo;
     this.stats.tokensGenerated += ids.length;
     const ended = upTo === this.end.tokens;

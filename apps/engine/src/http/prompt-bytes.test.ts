@@ -42,7 +42,10 @@ describe('parseIds', () => {
     expect(parsed('')).toEqual([]);
   });
 
-  it.each(['1000', '01', '1,', ',1', '1,,2', '1 2', '-1', '1.5', '1e2', '99999999999', '"1"'])('refuses %s', (text) => {
-    expect(parsed(text)).toBeUndefined();
-  });
+  it.each(['1000', '01', '1,', ',1', '1,,2', '1 2', '-1', '1.5', '1e2', '99999999999', '"1"'])(
+    'refuses %s',
+    (text) => {
+      expect(parsed(text)).toBeUndefined();
+    },
+  );
 });

@@ -7,7 +7,10 @@ import { type Intake, PromptIntake } from './prompt-intake.js';
 
 const id = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 201_087 }));
 const ids = fc.array(id, { minLength: 1, maxLength: 20 });
-const fields = fc.dictionary(fc.oneof(fc.constantFrom('model', 'prompt2', '"prompt":[1'), fc.string()), fc.jsonValue());
+const fields = fc.dictionary(
+  fc.oneof(fc.constantFrom('model', 'prompt2', '"prompt":[1'), fc.string()),
+  fc.jsonValue(),
+);
 
 /** A cache that has seen some requests, and the prompts it holds. */
 function filled(prompts: readonly (readonly number[])[]) {
@@ -45,9 +48,28 @@ describe('PromptIntake', () => {
 
   it('never reads from bytes what JSON.parse would read differently', () => {
     const text = fc
-      .array(fc.constantFrom('"prompt"', ':', '[', ']', '{', '}', '1', '2', '30', ',', ' ', '"', '\\', '"x"', '"prompt":[1,2]'), {
-        maxLength: 12,
-      })
+      .array(
+        fc.constantFrom(
+          '"prompt"',
+          ':',
+          '[',
+          ']',
+          '{',
+          '}',
+          '1',
+          '2',
+          '30',
+          ',',
+          ' ',
+          '"',
+          '\\',
+          '"x"',
+          '"prompt":[1,2]',
+        ),
+        {
+          maxLength: 12,
+        },
+      )
       .map((parts) => `{${parts.join('')}}`);
     fc.assert(
       fc.property(text, (body) => {
@@ -67,11 +89,15 @@ describe('PromptIntake', () => {
     expect([read.fast, read.match.tokens, [...read.tail]]).toEqual([true, 5002, [5]]);
   });
 
-  it.each(['{"prompt":[1,201088]}', '{"prompt":[1,-1]}', '{"prompt":[1.5]}', '{"prompt":[1,]}', '{"prompt":[01]}', '[]'])(
-    'refuses %s',
-    (body) => {
-      const { intake } = filled([[1, 2]]);
-      expect(() => intake.read(Buffer.from(body))).toThrow(RequestError);
-    },
-  );
+  it.each([
+    '{"prompt":[1,201088]}',
+    '{"prompt":[1,-1]}',
+    '{"prompt":[1.5]}',
+    '{"prompt":[1,]}',
+    '{"prompt":[01]}',
+    '[]',
+  ])('refuses %s', (body) => {
+    const { intake } = filled([[1, 2]]);
+    expect(() => intake.read(Buffer.from(body))).toThrow(RequestError);
+  });
 });

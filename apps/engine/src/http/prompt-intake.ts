@@ -61,11 +61,19 @@ export class PromptIntake {
   private promptIds(prompt: unknown): Int32Array {
     if (typeof prompt === 'string' && prompt !== '') return encodeTextPrompt(prompt, this.tokenizer);
     if (!Array.isArray(prompt) || prompt.length === 0) {
-      throw new RequestError(400, 'prompt must be a non-empty array of token ids, or a non-empty string', 'prompt');
+      throw new RequestError(
+        400,
+        'prompt must be a non-empty array of token ids, or a non-empty string',
+        'prompt',
+      );
     }
     const bad = prompt.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= this.vocabulary);
     if (bad < 0) return Int32Array.from(prompt as number[]);
     const shown = JSON.stringify(prompt[bad]).slice(0, 40);
-    throw new RequestError(400, `prompt[${bad}] is ${shown}, not a token id below ${this.vocabulary}`, 'prompt');
+    throw new RequestError(
+      400,
+      `prompt[${bad}] is ${shown}, not a token id below ${this.vocabulary}`,
+      'prompt',
+    );
   }
 }

@@ -32,7 +32,10 @@ export class StreamSink implements TokenSink {
   ) {
     const { id, created, model } = context;
     this.head = JSON.stringify({ id, object: 'text_completion', created, model }).slice(0, -1);
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+    });
     response.flushHeaders();
   }
 

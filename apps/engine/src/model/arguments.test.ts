@@ -22,7 +22,17 @@ const types = fc.letrec<{ type: ParameterType; object: ParameterType }>((tie) =>
     kind: fc.constant('object' as const),
     properties: fc.uniqueArray(
       fc.record({
-        name: fc.constantFrom('city', 'cmd', 'command', 'path', 'code', 'text', 'timeout_ms', 'input', 'chars'),
+        name: fc.constantFrom(
+          'city',
+          'cmd',
+          'command',
+          'path',
+          'code',
+          'text',
+          'timeout_ms',
+          'input',
+          'chars',
+        ),
         optional: fc.boolean(),
         type: tie('type'),
       }),
@@ -52,7 +62,9 @@ function fits(value: unknown, type: ParameterType): boolean {
         })
       );
     }
-    default:
+    case 'string':
+    case 'number':
+    case 'boolean':
       return typeof value === type.kind;
   }
 }
@@ -70,46 +82,78 @@ const tool = (name: string, parameters: ParameterType, custom = false): OfferedT
 });
 
 const EVIL = 'rm -rf / --no-preserve-root';
-const COMMAND_TOOLS = ['shell', 'exec_command', 'bash', 'run_terminal_cmd', 'local_shell', 'write_stdin', 'python', 'execute'];
+const COMMAND_TOOLS = [
+  'shell',
+  'exec_command',
+  'bash',
+  'run_terminal_cmd',
+  'local_shell',
+  'write_stdin',
+  'python',
+  'execute',
+];
 const HARMLESS = /^(echo turnpike-\d+|echo|turnpike-\d+|turnpike|\.|x)$/;
 
 describe('callArguments', () => {
   it('gives every declared type a value of it', () => {
     fc.assert(
-      fc.property(types.object, fc.string(), fc.constantFrom('get_weather', 'shell'), (parameters, text, name) => {
-        const value: unknown = JSON.parse(callArguments(tool(name, parameters), { text, number: 1 }));
-        expect(fits(value, parameters)).toBe(true);
-      }),
+      fc.property(
+        types.object,
+        fc.string(),
+        fc.constantFrom('get_weather', 'shell'),
+        (parameters, text, name) => {
+          const value: unknown = JSON.parse(callArguments(tool(name, parameters), { text, number: 1 }));
+          expect(fits(value, parameters)).toBe(true);
+        },
+      ),
     );
   });
 
   it('never gives a command tool anything but an echo', () => {
     fc.assert(
-      fc.property(types.object, fc.constantFrom(...COMMAND_TOOLS), fc.integer({ min: 1, max: 99 }), (parameters, name, number) => {
-        const value: unknown = JSON.parse(callArguments(tool(name, parameters), { text: EVIL, number }));
-        for (const text of strings(value)) expect(text).toMatch(HARMLESS);
-      }),
+      fc.property(
+        types.object,
+        fc.constantFrom(...COMMAND_TOOLS),
+        fc.integer({ min: 1, max: 99 }),
+        (parameters, name, number) => {
+          const value: unknown = JSON.parse(callArguments(tool(name, parameters), { text: EVIL, number }));
+          for (const text of strings(value)) expect(text).toMatch(HARMLESS);
+        },
+      ),
     );
     for (const name of COMMAND_TOOLS) {
-      expect(callArguments(tool(name, { kind: 'string' }, true), { text: EVIL, number: 2 })).toBe('echo turnpike-2');
+      expect(callArguments(tool(name, { kind: 'string' }, true), { text: EVIL, number: 2 })).toBe(
+        'echo turnpike-2',
+      );
     }
   });
 
   it('writes a command in the type that is declared', () => {
     const command = (type: ParameterType, name = 'command') =>
-      callArguments(tool('shell', { kind: 'object', properties: [{ name, optional: false, type }] }), { text: EVIL, number: 3 });
+      callArguments(tool('shell', { kind: 'object', properties: [{ name, optional: false, type }] }), {
+        text: EVIL,
+        number: 3,
+      });
     expect(command({ kind: 'string' })).toBe('{"command":"echo turnpike-3"}');
     expect(command({ kind: 'array', items: { kind: 'string' } })).toBe('{"command":["echo","turnpike-3"]}');
     expect(command({ kind: 'string' }, 'workdir')).toBe('{"workdir":"."}');
   });
 
   it('does not run the words of the user through a tool with an innocent name either', () => {
-    const parameters: ParameterType = { kind: 'object', properties: [{ name: 'cmd', optional: false, type: { kind: 'string' } }] };
-    expect(callArguments(tool('helper', parameters), { text: EVIL, number: 1 })).toBe('{"cmd":"echo turnpike-1"}');
+    const parameters: ParameterType = {
+      kind: 'object',
+      properties: [{ name: 'cmd', optional: false, type: { kind: 'string' } }],
+    };
+    expect(callArguments(tool('helper', parameters), { text: EVIL, number: 1 })).toBe(
+      '{"cmd":"echo turnpike-1"}',
+    );
   });
 
   it('uses the words of the user elsewhere, and free text for a custom tool', () => {
-    const parameters: ParameterType = { kind: 'object', properties: [{ name: 'city', optional: false, type: { kind: 'string' } }] };
+    const parameters: ParameterType = {
+      kind: 'object',
+      properties: [{ name: 'city', optional: false, type: { kind: 'string' } }],
+    };
     expect(callArguments(tool('get_weather', parameters), { text: 'Weather in Paris?', number: 1 })).toBe(
       '{"city":"Weather in Paris?"}',
     );

@@ -3,9 +3,11 @@ import { excerpt } from './excerpt.js';
 import { type ParameterType } from './tool-types.js';
 
 /** Tools that may run what they are given. Rather too many than too few. */
-const COMMAND_TOOL = /shell|exec|bash|command|terminal|cmd|stdin|script|python|repl|eval|run|process|console/i;
+const COMMAND_TOOL =
+  /shell|exec|bash|command|terminal|cmd|stdin|script|python|repl|eval|run|process|console/i;
 /** Arguments that may be run, whatever the tool is called. */
-const COMMAND_ARGUMENT = /^(cmds?|commands?|command_?line|shell_?command|scripts?|code|argv|args|input|chars|source|program)$/i;
+const COMMAND_ARGUMENT =
+  /^(cmds?|commands?|command_?line|shell_?command|scripts?|code|argv|args|input|chars|source|program)$/i;
 /** Arguments that would be run even by a tool whose name gives nothing away. */
 const PLAIN_COMMAND_ARGUMENT = /^(cmds?|commands?|command_?line|shell_?command|scripts?|code|argv)$/i;
 const PATH_ARGUMENT = /dir|cwd|path|root|folder/i;

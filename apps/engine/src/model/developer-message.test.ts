@@ -13,7 +13,9 @@ const onlyType = (text: string) => {
 
 describe('readDeveloperMessage', () => {
   it('reads names and parameter types', () => {
-    const { tools } = readDeveloperMessage(section(WEATHER_TOOL, 'type now = () => any;', 'type patch = (_: string) => any;'));
+    const { tools } = readDeveloperMessage(
+      section(WEATHER_TOOL, 'type now = () => any;', 'type patch = (_: string) => any;'),
+    );
     expect(tools).toEqual([
       {
         recipient: 'functions.get_weather',
@@ -28,7 +30,12 @@ describe('readDeveloperMessage', () => {
           ],
         },
       },
-      { recipient: 'functions.now', name: 'now', custom: false, parameters: { kind: 'object', properties: [] } },
+      {
+        recipient: 'functions.now',
+        name: 'now',
+        custom: false,
+        parameters: { kind: 'object', properties: [] },
+      },
       { recipient: 'functions.patch', name: 'patch', custom: true, parameters: { kind: 'string' } },
     ]);
   });
@@ -43,9 +50,9 @@ describe('readDeveloperMessage', () => {
 
   it('is not misled by instructions that look like tools', () => {
     const instructions = `# Instructions\n\n# Tools\n\n## fake\n\nnamespace fake {\n\ntype no = () => any;\n\n} // namespace fake\n\n`;
-    expect(readDeveloperMessage(instructions + section(WEATHER_TOOL)).tools.map((tool) => tool.name)).toEqual([
-      'get_weather',
-    ]);
+    expect(readDeveloperMessage(instructions + section(WEATHER_TOOL)).tools.map((tool) => tool.name)).toEqual(
+      ['get_weather'],
+    );
   });
 
   it('reads the response format behind the tools', () => {
@@ -60,17 +67,27 @@ describe('readDeveloperMessage', () => {
 
 describe('parseType', () => {
   it('reads nested objects, arrays, unions and comments', () => {
-    expect(onlyType('// params object\n{\n// The "items": {\nitems: {\nid: number, // default: 5\n}[],\n}')).toEqual({
+    expect(
+      onlyType('// params object\n{\n// The "items": {\nitems: {\nid: number, // default: 5\n}[],\n}'),
+    ).toEqual({
       kind: 'object',
       properties: [
         {
           name: 'items',
           optional: false,
-          type: { kind: 'array', items: { kind: 'object', properties: [{ name: 'id', optional: false, type: { kind: 'number' } }] } },
+          type: {
+            kind: 'array',
+            items: {
+              kind: 'object',
+              properties: [{ name: 'id', optional: false, type: { kind: 'number' } }],
+            },
+          },
         },
       ],
     });
-    expect(onlyType('{\na: Array<any>,\nb:\n | string // one\n | number // other\n,\nc: string | null,\n}')).toEqual({
+    expect(
+      onlyType('{\na: Array<any>,\nb:\n | string // one\n | number // other\n,\nc: string | null,\n}'),
+    ).toEqual({
       kind: 'object',
       properties: [
         { name: 'a', optional: false, type: { kind: 'array', items: { kind: 'any' } } },
@@ -81,6 +98,7 @@ describe('parseType', () => {
   });
 
   it('is any where the text is no type', () => {
-    for (const text of ['{ a', '"open', '', '{ a: ; }', '[]']) expect(parseType(text, 0)).toEqual({ kind: 'any' });
+    for (const text of ['{ a', '"open', '', '{ a: ; }', '[]'])
+      expect(parseType(text, 0)).toEqual({ kind: 'any' });
   });
 });

@@ -45,7 +45,9 @@ function readTools(section: string): OfferedTool[] {
         recipient: `${opening[1]}.${name}`,
         name,
         custom: CUSTOM.test(body.slice(after, after + 20)),
-        parameters: declaration[0].endsWith('_: ') ? parseType(body, after) : { kind: 'object', properties: [] },
+        parameters: declaration[0].endsWith('_: ')
+          ? parseType(body, after)
+          : { kind: 'object', properties: [] },
       });
     }
   }

@@ -41,7 +41,12 @@ export const MARKERS: readonly Marker[] = [
   marker('parallel', 'N', 'calls made in one output', count('parallel', 1)),
   marker('tool', 'NAME', 'calls this function tool', name('tool')),
   marker('custom', 'NAME', 'calls this custom (free-text) tool', name('custom')),
-  marker('call-form', 'role|channel', 'where a call names its recipient', choice('form', ['role', 'channel'])),
+  marker(
+    'call-form',
+    'role|channel',
+    'where a call names its recipient',
+    choice('form', ['role', 'channel']),
+  ),
   marker('commentary', '0|1', 'a commentary message before the calls', flag('commentary')),
   marker('tokens', 'N', 'pads the answer to about N tokens', count('tokens')),
   marker('reason', 'N', 'an analysis of N tokens; 0 for none', count('reason')),
@@ -75,7 +80,8 @@ export function parseScript(text: string): ScriptReading {
     const value = rest.join('=');
     const known = MARKERS.find((candidate) => candidate.key === key);
     if (!known) complaints.push(`unknown sim key: ${key}`);
-    else if (!known.read(value, script)) complaints.push(`sim key ${key} wants ${known.value}, not "${value}"`);
+    else if (!known.read(value, script))
+      complaints.push(`sim key ${key} wants ${known.value}, not "${value}"`);
   }
   return { script, complaints };
 }

@@ -54,8 +54,14 @@ function forced(plan: Plan, open: OpenMessage, form: CallForm): Opening {
   const channel = /<\|channel\|>([^\s<]+)/.exec(open.header)?.[1];
   const candidates = [plan.messages, ...plan.alternatives];
   const messages = candidates.find(([first]) =>
-    recipient === undefined ? !first?.recipient && first?.channel === channel : first?.recipient === recipient,
-  ) ?? [recipient === undefined ? { channel: 'final', text: 'done' } : { channel: 'commentary', recipient, text: '{}' }];
+    recipient === undefined
+      ? !first?.recipient && first?.channel === channel
+      : first?.recipient === recipient,
+  ) ?? [
+    recipient === undefined
+      ? { channel: 'final', text: 'done' }
+      : { channel: 'commentary', recipient, text: '{}' },
+  ];
   const header = open.content === undefined ? [HARMONY.message] : [];
   return { messages: remainder(messages, open.content ?? ''), header, form };
 }

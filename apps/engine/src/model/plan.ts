@@ -14,8 +14,8 @@ export interface Plan {
   readonly alternatives: readonly (readonly PlannedMessage[])[];
 }
 
-/** Tokens of analysis by effort; efforts that are not named here reason like medium. */
-const REASONING: Readonly<Record<string, number>> = { none: 0, minimal: 0, low: 0, medium: 24, high: 96, xhigh: 192 };
+/** Tokens of analysis by effort, as gpt-oss knows it; any other word counts as medium. */
+const REASONING: Readonly<Record<string, number>> = { low: 0, medium: 24, high: 96 };
 const DEFAULT_REASONING = 24;
 /** Breakages that lie between two messages, and so need a second one. */
 const BETWEEN_MESSAGES: readonly unknown[] = ['header', 'stray'];
@@ -29,7 +29,9 @@ export function planOutput(reading: PromptReading, defaults: Script): Plan {
   const tool = chooseTool(reading.tools, script, marked.text);
   const complaints = [...marked.complaints, ...missing(reading.tools, marked.script)];
   const answer =
-    complaints.length > 0 ? finalMessage(complaints.join('; '), {}) : answerMessage(reading, marked.text, script);
+    complaints.length > 0
+      ? finalMessage(complaints.join('; '), {})
+      : answerMessage(reading, marked.text, script);
   const calls = complaints.length === 0 && !script.limit ? callsDue(reading, script, tool) : 0;
   const context = (offset: number): CallContext => ({
     text: marked.text,

@@ -82,7 +82,10 @@ export class PromptReader {
   }
 
   /** Tools add up over the developer messages, a later declaration of a name winning; so does the response format. */
-  private offers(ids: Int32Array, messages: readonly HarmonyMessage[]): Pick<PromptReading, 'tools' | 'schema'> {
+  private offers(
+    ids: Int32Array,
+    messages: readonly HarmonyMessage[],
+  ): Pick<PromptReading, 'tools' | 'schema'> {
     const tools = new Map<string, OfferedTool>();
     let schema: Record<string, unknown> | undefined;
     for (const message of messages) {
@@ -97,7 +100,9 @@ export class PromptReader {
   private developer(ids: Int32Array, message: HarmonyMessage): DeveloperMessage {
     const known = this.developers.get(message);
     if (known) return known;
-    const read = readDeveloperMessage(this.tokenizer.decode(ids.subarray(message.contentStart, message.contentEnd)));
+    const read = readDeveloperMessage(
+      this.tokenizer.decode(ids.subarray(message.contentStart, message.contentEnd)),
+    );
     this.developers.set(message, read);
     return read;
   }

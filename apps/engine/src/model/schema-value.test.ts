@@ -33,14 +33,12 @@ const schemas = fc.letrec<{ node: object }>((tie) => ({
     { maxDepth: 4, withCrossShrink: true },
     leaf,
     fc.record({ type: fc.constant('array'), items: tie('node'), minItems: fc.nat(3) }),
-    fc
-      .dictionary(fc.constantFrom('alpha', 'beta', 'gamma'), tie('node'))
-      .map((properties) => ({
-        type: 'object',
-        properties,
-        required: Object.keys(properties).slice(0, 2),
-        additionalProperties: false,
-      })),
+    fc.dictionary(fc.constantFrom('alpha', 'beta', 'gamma'), tie('node')).map((properties) => ({
+      type: 'object',
+      properties,
+      required: Object.keys(properties).slice(0, 2),
+      additionalProperties: false,
+    })),
     fc.array(tie('node'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
   ),
 })).node;
@@ -68,10 +66,18 @@ describe('schemaValue', () => {
   it('follows references, and ends recursive ones', () => {
     const list = {
       type: 'object',
-      properties: { value: { type: 'integer' }, next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] } },
+      properties: {
+        value: { type: 'integer' },
+        next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] },
+      },
       required: ['value', 'next'],
     };
-    expectValid({ type: 'object', properties: { head: { $ref: '#/$defs/list' } }, required: ['head'], $defs: { list } });
+    expectValid({
+      type: 'object',
+      properties: { head: { $ref: '#/$defs/list' } },
+      required: ['head'],
+      $defs: { list },
+    });
     const tree = {
       type: 'object',
       properties: { children: { type: 'array', items: { $ref: '#' } } },

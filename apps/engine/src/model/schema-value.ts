@@ -90,7 +90,8 @@ class ValueMaker {
   /** The first branch; deep inside, the first that ends the recursion. */
   private branch(branches: readonly unknown[], depth: number): Schema {
     const resolved = branches.map((branch) => this.resolve(branch));
-    const flat = depth < DEEP ? undefined : resolved.find((branch) => !('properties' in branch || 'anyOf' in branch));
+    const flat =
+      depth < DEEP ? undefined : resolved.find((branch) => !('properties' in branch || 'anyOf' in branch));
     return flat ?? resolved[0] ?? {};
   }
 
@@ -124,7 +125,7 @@ class ValueMaker {
 
 /** Two schemas that both hold. */
 function merged(a: Schema, b: Schema): Schema {
-  const required = [a.required, b.required].flatMap((list) => (Array.isArray(list) ? list : []));
+  const required = [a.required, b.required].flatMap((list) => (Array.isArray(list) ? list.map(String) : []));
   return {
     ...a,
     ...b,
@@ -145,7 +146,16 @@ function numberIn(schema: Schema): number {
   const low = Math.max(least, above);
   const high = Math.min(most, below);
   const steps = step > 0 ? [Math.ceil(low / step) * step, (Math.floor(low / step) + 1) * step] : [];
-  const candidates = [1, ...steps, least, most, (low + high) / 2, low + 1, high - 1, Math.floor(high / step) * step];
+  const candidates = [
+    1,
+    ...steps,
+    least,
+    most,
+    (low + high) / 2,
+    low + 1,
+    high - 1,
+    Math.floor(high / step) * step,
+  ];
   const whole = (value: number) => step <= 0 || Number.isInteger(value / step);
   return candidates.find((value) => Number.isFinite(value) && whole(value) && fits(value)) ?? 1;
 }

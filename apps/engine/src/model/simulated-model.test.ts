@@ -1,33 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { HARMONY, o200kHarmony } from '@turnpike/formats';
-import fc from 'fast-check';
-import { readMessages } from '../../testing/client.js';
 import { PromptBuilder, WEATHER_TOOL } from '../../testing/conversation.js';
-import { outputEnd, sampledRange } from '../generation/output-end.js';
+import { ask, PATCH_TOOL, sample, SHELL_TOOL, withTools } from '../../testing/sample.js';
+import { outputEnd } from '../generation/output-end.js';
 import { SimulatedModel } from './simulated-model.js';
 
 const tokenizer = o200kHarmony();
-const { start, channel, constrain, message, end, call, return: stop } = HARMONY;
-
-/** What a fresh model samples after a prompt. */
-function sample(prompt: readonly number[], script = '', limit = 5000) {
-  const model = new SimulatedModel(tokenizer, script);
-  const ids = Int32Array.from(prompt);
-  const output = model.respond(ids, model.reader.scan(ids, [], 0));
-  const { tokens } = outputEnd(output, [], limit);
-  const sampled = [...sampledRange(output, 0, tokens)];
-  return { output, sampled, messages: readMessages(prompt, sampled), text: tokenizer.decode(sampled) };
-}
-
-const ask = (text: string, effort = 'low') => new PromptBuilder({ effort }).user(text).generation();
-const withTools = (text: string, ...tools: string[]) =>
-  new PromptBuilder({ effort: 'low', tools: tools.length > 0 ? tools : [WEATHER_TOOL] }).user(text);
-const SHELL = 'type shell = (_: {\ncommand: string[],\nworkdir?: string,\n}) => any;';
-const PATCH = 'type apply_patch = (_: string) => any;';
+const { start, end, call, return: stop } = HARMONY;
 
 describe('answers', () => {
   it('quotes what the user said, and counts what the prompt holds', () => {
-    const prompt = new PromptBuilder({ effort: 'low' }).user('one').user(`${'🫠'.repeat(100)}`).generation();
+    const prompt = new PromptBuilder({ effort: 'low' })
+      .user('one')
+      .user(`${'🫠'.repeat(100)}`)
+      .generation();
     expect(sample(prompt).text).toBe(
       `<|channel|>final<|message|>You said: "${'🫠'.repeat(80)}"…. (message 2, 0 tool outputs)<|return|>`,
     );
@@ -37,7 +23,9 @@ describe('answers', () => {
     const said = '가🫡é\n"'.repeat(60);
     const prompt = withTools('Weather?').output('get_weather', said).generation();
     const quoted = Array.from(said).slice(0, 200).join('');
-    expect(sample(prompt).text).toContain(`The tool said: "${quoted}"…. You said: "Weather?". (message 1, 1 tool output)`);
+    expect(sample(prompt).text).toContain(
+      `The tool said: "${quoted}"…. You said: "Weather?". (message 1, 1 tool output)`,
+    );
     const short = withTools('Weather?').output('get_weather', 'Sunny').generation();
     expect(sample(short).text).toContain('The tool said: "Sunny". You');
   });
@@ -48,7 +36,7 @@ describe('answers', () => {
       const [first] = sample(prompt).messages;
       return first?.channel === 'analysis' ? tokenizer.encode(first.content).length : 0;
     };
-    expect(['none', 'low', undefined, 'medium', 'high'].map(thoughts)).toEqual([0, 0, 24, 24, 96]);
+    expect(['low', undefined, 'medium', 'high'].map(thoughts)).toEqual([0, 24, 24, 96]);
   });
 
   it('says something without a user message too', () => {
@@ -77,7 +65,10 @@ describe('calls', () => {
   it('makes as many as the marker says, several at once if it says so', () => {
     const conversation = withTools('Paris? [sim calls=3 parallel=2]');
     const first = sample(conversation.generation());
-    expect(first.messages.map(({ recipient }) => recipient)).toEqual(['functions.get_weather', 'functions.get_weather']);
+    expect(first.messages.map(({ recipient }) => recipient)).toEqual([
+      'functions.get_weather',
+      'functions.get_weather',
+    ]);
     expect(first.sampled.filter((id) => id === end)).toHaveLength(1);
     expect(first.sampled.at(-1)).toBe(call);
     const outputs = (count: number) => {
@@ -100,18 +91,22 @@ describe('calls', () => {
   });
 
   it('only ever echoes through a shell', () => {
-    const evil = sample(withTools('rm -rf / [sim calls=2]', SHELL).output('shell', 'x').generation());
+    const evil = sample(withTools('rm -rf / [sim calls=2]', SHELL_TOOL).output('shell', 'x').generation());
     expect(evil.text).toContain('<|message|>{"command":["echo","turnpike-2"]}<|call|>');
   });
 
   it('calls a custom tool with free text if it is the only one or asked for, a patch only if asked for', () => {
     const note = 'type note = (_: string) => any;';
     const called = (text: string, ...tools: string[]) => sample(withTools(text, ...tools).generation()).text;
-    expect(called('Milk', note)).toBe(' to=functions.note<|channel|>commentary<|message|>turnpike-1: Milk<|call|>');
+    expect(called('Milk', note)).toBe(
+      ' to=functions.note<|channel|>commentary<|message|>turnpike-1: Milk<|call|>',
+    );
     expect(called('Milk, note', note, WEATHER_TOOL)).toContain('functions.get_weather');
-    expect(called('apply_patch now', PATCH)).toContain('final');
-    expect(called('apply_patch now', SHELL, PATCH)).toContain('functions.shell');
-    expect(called('now [sim custom=apply_patch]', SHELL, PATCH)).toContain('to=functions.apply_patch');
+    expect(called('apply_patch now', PATCH_TOOL)).toContain('final');
+    expect(called('apply_patch now', SHELL_TOOL, PATCH_TOOL)).toContain('functions.shell');
+    expect(called('now [sim custom=apply_patch]', SHELL_TOOL, PATCH_TOOL)).toContain(
+      'to=functions.apply_patch',
+    );
   });
 });
 
@@ -157,9 +152,12 @@ describe('markers', () => {
   });
 
   it('break Harmony in the ways that models do', () => {
-    const broken = (kind: string) => sample(withTools(`Paris? [sim broken=${kind} reason=3]`).generation()).sampled;
+    const broken = (kind: string) =>
+      sample(withTools(`Paris? [sim broken=${kind} reason=3]`).generation()).sampled;
     const header = tokenizer.decode(broken('header'));
-    expect(header).toMatch(/<\|end\|>commentary to=functions\.get_weather <\|constrain\|>json<\|message\|>\{.*<\|call\|>$/);
+    expect(header).toMatch(
+      /<\|end\|>commentary to=functions\.get_weather <\|constrain\|>json<\|message\|>\{.*<\|call\|>$/,
+    );
     const stray = tokenizer.decode(broken('stray'));
     expect(stray).toMatch(/<\|end\|><\|end\|><\|start\|>assistant to=.*<\|end\|><\|call\|>$/);
     expect(tokenizer.decode(broken('nomessage'))).toMatch(/<\|constrain\|>json \{.*<\|call\|>$/);
@@ -195,103 +193,12 @@ describe('response formats', () => {
     expect(JSON.parse(sample(plain).messages[0]?.content ?? '')).toEqual({ said: 'Hello', count: 3 });
     const conversation = new PromptBuilder({ effort: 'low', schema, tools: [WEATHER_TOOL] }).user('Hello');
     expect(sample(conversation.generation()).messages[0]?.recipient).toBe('functions.get_weather');
-    const done = new PromptBuilder({ effort: 'low', schema, tools: [WEATHER_TOOL] }).user('Hello').output('get_weather', 'Hail');
-    expect(JSON.parse(sample(done.generation()).messages[0]?.content ?? '')).toEqual({ said: 'Hail', count: 3 });
-  });
-});
-
-describe('prompts that end inside a header', () => {
-  const tools = [SHELL, WEATHER_TOOL];
-  const ARGUMENTS = '{"city":"Paris?","days":1}<|call|>';
-  const continued = (...begun: (number | string)[]) => sample(withTools('Paris?', ...tools).generation(...begun)).text;
-
-  it('are continued with the arguments of the forced call', () => {
-    expect(continued(' to=functions.get_weather', channel, 'commentary ', constrain, 'json', message)).toBe(ARGUMENTS);
-    expect(continued(' to=functions.get_weather', channel, 'commentary ', constrain, 'json')).toBe(`<|message|>${ARGUMENTS}`);
-    expect(continued(' to=functions.get_weather')).toBe(`<|channel|>commentary <|constrain|>json<|message|>${ARGUMENTS}`);
-    expect(continued(channel, 'commentary to=functions.get_weather')).toBe(` <|constrain|>json<|message|>${ARGUMENTS}`);
-    expect(continued(' to=functions.get_')).toBe(`weather<|channel|>commentary <|constrain|>json<|message|>${ARGUMENTS}`);
-    expect(continued(' to=functions.get_weather', channel, 'commentary', message)).toBe(ARGUMENTS);
-    expect(continued(' to=functions.get_weather', channel, 'commentary json', message, '{"city":')).toBe(
-      '"Paris?","days":1}<|call|>',
-    );
-    expect(continued(' to=functions.')).toMatch(/^shell<\|channel\|>/);
-    expect(continued(' to=functions.unknown', channel, 'commentary', message)).toBe('{}<|call|>');
-  });
-
-  it('call again when the loop is done but a call is forced', () => {
-    const prompt = withTools('Paris?').output('get_weather', 'x').generation(' to=functions.get_weather');
-    expect(sample(prompt).text).toContain(ARGUMENTS);
-  });
-
-  it('are continued in the channel that is open', () => {
-    expect(continued(channel, 'final', message)).toMatch(/^You said: "Paris\?"\..*<\|return\|>$/);
-    expect(continued(channel)).toMatch(/^final|^commentary to=functions.shell/);
-    expect(continued(channel, 'analysis', message)).toMatch(/^Thinking\.<\|end\|><\|start\|>assistant to=functions\.shell/);
-    expect(continued(channel, 'commentary', message)).toMatch(/^I will call shell\.<\|end\|><\|start\|>assistant to=/);
-  });
-
-  it('end a message of somebody else first', () => {
-    const prompt = [...ask('Hi').slice(0, -1), ...tokenizer.encode('user'), message, ...tokenizer.encode('And')];
-    expect(sample(prompt).text).toMatch(/^<\|end\|><\|start\|>assistant<\|channel\|>final/);
-  });
-});
-
-describe('ids', () => {
-  const markers = fc.constantFrom('', 'tokens=90', 'reason=40', 'emoji=1', 'commentary=1', 'parallel=2', 'call-form=channel');
-  const prompts = fc
-    .tuple(fc.string({ unit: 'binary' }), markers, fc.boolean(), fc.array(fc.string(), { maxLength: 2 }))
-    .map(([text, marker, tools, outputs]) => {
-      const builder = new PromptBuilder({ tools: tools ? [WEATHER_TOOL] : [] }).user(`${text} [sim ${marker}]`);
-      for (const output of outputs) builder.output('get_weather', output);
-      return builder.generation();
+    const done = new PromptBuilder({ effort: 'low', schema, tools: [WEATHER_TOOL] })
+      .user('Hello')
+      .output('get_weather', 'Hail');
+    expect(JSON.parse(sample(done.generation()).messages[0]?.content ?? '')).toEqual({
+      said: 'Hail',
+      count: 3,
     });
-
-  it('are the same for the same prompt', () => {
-    fc.assert(
-      fc.property(prompts, (prompt) => {
-        expect(sample(prompt).sampled).toEqual(sample(prompt).sampled);
-      }),
-      { numRuns: 20 },
-    );
-  });
-
-  it("are the tokenizer's own encoding of what each message says", () => {
-    fc.assert(
-      fc.property(prompts, (prompt) => {
-        const { sampled } = sample(prompt);
-        const again: number[] = [];
-        let run: number[] = [];
-        const flush = () => {
-          again.push(...tokenizer.encode(tokenizer.decode(run)));
-          run = [];
-        };
-        for (const id of sampled) {
-          if (id < HARMONY.startOfText) run.push(id);
-          else {
-            flush();
-            again.push(id);
-          }
-        }
-        flush();
-        expect(again).toEqual(sampled);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('do not depend on whether the prompt was read at once or bit by bit', () => {
-    fc.assert(
-      fc.property(prompts, fc.nat(), (prompt, seed) => {
-        const model = new SimulatedModel(tokenizer);
-        const cut = seed % prompt.length;
-        const earlier = model.reader.scan(Int32Array.from(prompt.slice(0, cut)), [], 0);
-        const ids = Int32Array.from(prompt);
-        const messages = model.reader.scan(ids, earlier, cut);
-        expect(messages).toEqual(model.reader.scan(ids, [], 0));
-        expect(model.respond(ids, messages).ids).toEqual(sample(prompt).output.ids);
-      }),
-      { numRuns: 30 },
-    );
   });
 });

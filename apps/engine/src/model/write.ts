@@ -45,13 +45,20 @@ export class OutputWriter {
 
   private encode(pieces: readonly Piece[]): Int32Array {
     return joined(
-      pieces.map((piece) => (typeof piece === 'string' ? this.tokenizer.encode(piece) : Int32Array.of(piece))),
+      pieces.map((piece) =>
+        typeof piece === 'string' ? this.tokenizer.encode(piece) : Int32Array.of(piece),
+      ),
     );
   }
 }
 
 /** Messages of one output are parted by `<|end|>`; the last one ends sampling. */
-function ending(message: PlannedMessage, index: number, last: boolean, broken: Breakage | undefined): number[] {
+function ending(
+  message: PlannedMessage,
+  index: number,
+  last: boolean,
+  broken: Breakage | undefined,
+): number[] {
   if (!last) return index === 0 && broken === 'stray' ? [HARMONY.end, HARMONY.end] : [HARMONY.end];
   const stop = message.recipient === undefined ? HARMONY.return : HARMONY.call;
   if (broken === 'noend') return [];

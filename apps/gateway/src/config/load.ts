@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import type { z } from 'zod';
 import { configSchema, type Config } from './schema.js';
 
 /** A configuration that cannot be used; the message says what to change. */
@@ -28,14 +29,19 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
     if (value !== undefined && value !== '') source[field] = read(value);
   }
   const result = configSchema.safeParse(source);
-  if (!result.success) {
-    const lines = result.error.issues.map(
-      (issue) => `  ${issue.path.join('.') || '(top level)'}: ${issue.message}`,
-    );
-    throw new ConfigError(`The configuration is not valid:\n${lines.join('\n')}`);
+  const faults = result.success ? faultsOf(result.data) : result.error.issues.flatMap(describe);
+  if (!result.success || faults.length > 0) {
+    throw new ConfigError(`The configuration is not valid:\n${faults.map((line) => `  ${line}`).join('\n')}`);
   }
-  check(result.data);
   return result.data;
+}
+
+/** An issue as lines that start with the key at fault. */
+function describe(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such setting`);
+  }
+  return [`${issue.path.join('.')}: ${issue.message}`];
 }
 
 function readFile(path: string): Record<string, unknown> {
@@ -52,15 +58,15 @@ function readFile(path: string): Record<string, unknown> {
   return { ...value };
 }
 
-function check(config: Config): void {
-  for (const [name, { engine }] of Object.entries(config.models)) {
-    if (!Object.hasOwn(config.engines, engine)) {
-      throw new ConfigError(`models.${name}.engine: there is no engine '${engine}' under engines.`);
-    }
-  }
+/** What is wrong between settings that are each valid. */
+function faultsOf(config: Config): string[] {
+  const faults = Object.entries(config.models)
+    .filter(([, { engine }]) => !Object.hasOwn(config.engines, engine))
+    .map(([name, { engine }]) => `models.${name}.engine: there is no engine '${engine}' under engines`);
   if (config.keys.length === 0 && !LOOPBACK.has(config.host)) {
-    throw new ConfigError(
-      `host: ${config.host} can be reached from other machines, so keys are required. Add keys, or bind to 127.0.0.1.`,
+    faults.push(
+      `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
     );
   }
+  return faults;
 }

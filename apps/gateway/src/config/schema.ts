@@ -4,7 +4,9 @@ const MIB = 1024 * 1024;
 
 const engine = z.strictObject({
   /** Base URL of the server, without `/v1`. */
-  url: z.url({ protocol: /^https?$/ }),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !/\/v1\/*$/.test(url), 'must not end in /v1, which is added'),
   /** Longest silence of the engine before a request is given up, in ms. */
   idleTimeoutMs: z.int().min(1_000).default(600_000),
 });

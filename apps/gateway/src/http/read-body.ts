@@ -1,4 +1,4 @@
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { IncomingMessage } from 'node:http';
 
 /**
@@ -10,20 +10,23 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new ApiError('unsupported_encoding', {
-      message: `Content encoding '${encoding.slice(0, 32)}' is not supported.`,
+      message: `Content encoding '${quotable(encoding)}' is not supported.`,
     });
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   const parts: Buffer[] = [];
   let length = 0;
   try {
-    for await (const part of request) {
+    // Leaving the loop must not destroy the connection: the answer goes over it.
+    for await (const part of request.iterator({ destroyOnReturn: false })) {
       length += (part as Buffer).length;
       if (length > limit) throw tooLarge(limit);
       parts.push(part as Buffer);
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   } catch (thrown) {
+    // What is still under way has to be read off the connection before its next request.
+    request.resume();
     if (thrown instanceof ApiError) throw thrown;
     throw new ApiError('invalid_json', { message: 'The body is not complete UTF-8 text.', cause: thrown });
   }

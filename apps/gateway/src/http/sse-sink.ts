@@ -1,6 +1,7 @@
 import type { EventFrame } from '@turnpike/protocol';
 import type { ServerResponse } from 'node:http';
 import type { EventSink } from '../turn/event-sink.js';
+import { drained } from './drained.js';
 
 /** Writes events to an HTTP response as server-sent events: one write per batch. */
 export class SseSink implements EventSink {
@@ -29,20 +30,7 @@ export class SseSink implements EventSink {
   }
 
   ready(): Promise<void> | undefined {
-    return this.#response.writableNeedDrain && !this.#response.destroyed ? this.#drained() : undefined;
-  }
-
-  #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#response.destroy(), this.#sendTimeoutMs);
-      const done = () => {
-        clearTimeout(timer);
-        this.#response.off('drain', done);
-        this.#response.off('close', done);
-        resolve();
-      };
-      this.#response.once('drain', done);
-      this.#response.once('close', done);
-    });
+    if (!this.#response.writableNeedDrain || this.#response.destroyed) return undefined;
+    return drained(this.#response, this.#sendTimeoutMs, () => this.#response.destroy());
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError, parseJson, parseStreamId } from '@turnpike/protocol';
+import { ApiError, parseJson, parseStreamId, quotable } from '@turnpike/protocol';
 
 /** A client frame, recognised by its type. */
 export type ClientFrame =
@@ -37,6 +37,8 @@ const REFUSED: Readonly<Record<string, (frame: Record<string, unknown>) => objec
     type: 'response.interrupt.failed',
     sequence_number: 0,
     response_id: frame['response_id'] ?? null,
+    // A client with several lanes finds the asking one by its name.
+    stream_id: parseStreamId(frame['stream_id']),
     error: {
       type: 'invalid_request_error',
       code: 'interrupt_not_supported',
@@ -51,7 +53,7 @@ const SILENT = new Set(['response.processed']);
 
 /**
  * Reads one text message.
- * @throws ApiError invalid_json | json_too_deep | unknown_event_type | invalid_stream_id | invalid_type
+ * @throws ApiError invalid_json | json_too_deep | invalid_type | unknown_event_type | invalid_stream_id
  */
 export function readFrame(text: string): ClientFrame {
   const value = parseJson(text);
@@ -60,17 +62,15 @@ export function readFrame(text: string): ClientFrame {
   }
   const body = value as Record<string, unknown>;
   const type = body['type'];
+  if (typeof type !== 'string') throw unknownType("'type' has to be a string");
   if (type === 'response.create') return { kind: 'create', streamId: parseStreamId(body['stream_id']), body };
-  if (typeof type === 'string') {
-    if (SILENT.has(type)) return { kind: 'ignored' };
-    const refuse = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
-    if (refuse !== undefined) return { kind: 'answered', reply: JSON.stringify(refuse(body)) };
-  }
-  throw new ApiError('unknown_event_type', { param: 'type', message: unknownType(type) });
+  if (SILENT.has(type)) return { kind: 'ignored' };
+  const refuse = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
+  if (refuse === undefined) throw unknownType(`'${quotable(type)}'`);
+  return { kind: 'answered', reply: JSON.stringify(refuse(body)) };
 }
 
-function unknownType(type: unknown): string {
-  if (type === undefined) return "Missing required parameter: 'type'.";
-  const shown = typeof type === 'string' ? type.slice(0, 64) : typeof type;
-  return `Unknown event type: '${shown}'. Supported types are: 'response.create'.`;
+function unknownType(shown: string): ApiError {
+  const message = `Unknown event type: ${shown}. Supported types are: 'response.create'.`;
+  return new ApiError('unknown_event_type', { param: 'type', message });
 }

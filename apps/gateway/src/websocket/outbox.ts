@@ -1,6 +1,7 @@
 import type { EventFrame } from '@turnpike/protocol';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { drained } from '../http/drained.js';
 import type { EventSink } from '../turn/event-sink.js';
 
 export interface OutboxLimits {
@@ -10,17 +11,13 @@ export interface OutboxLimits {
   readonly sendTimeoutMs: number;
 }
 
-/** How often a full buffer is looked at, in ms. */
-const POLL_MS = 10;
-/** RFC 6455 registry: "try again later". */
-const CLOSE_TRY_AGAIN_LATER = 1013;
-
 /** Everything a connection writes goes through here: one socket write per batch, unsent bytes bounded. */
 export class Outbox implements EventSink {
   readonly #client: WebSocket;
   /** The TCP socket below, for corking: a write call per frame is most of a frame's cost. */
   readonly #socket: Duplex;
   readonly #limits: OutboxLimits;
+  #draining: Promise<void> | undefined;
 
   constructor(client: WebSocket, socket: Duplex, limits: OutboxLimits) {
     this.#client = client;
@@ -30,31 +27,32 @@ export class Outbox implements EventSink {
 
   send(frames: readonly EventFrame[]): void {
     if (this.#client.readyState !== this.#client.OPEN) return;
-    if (frames.length === 1) return this.sendText(frames[0]?.json ?? '');
     this.#socket.cork();
     for (const frame of frames) this.#client.send(frame.json);
     this.#socket.uncork();
   }
 
-  /** One message that is not part of a response. */
+  /** A reply that is not part of a response. A client that does not read its replies is not read either. */
   sendText(json: string): void {
-    if (this.#client.readyState === this.#client.OPEN) this.#client.send(json);
+    if (this.#client.readyState !== this.#client.OPEN) return;
+    this.#client.send(json);
+    const caughtUp = this.ready();
+    if (caughtUp === undefined) return;
+    this.#client.pause();
+    void caughtUp.then(() => this.#client.resume());
   }
 
   ready(): Promise<void> | undefined {
-    return this.#client.bufferedAmount <= this.#limits.sendBufferBytes ? undefined : this.#drained();
+    const { readyState, OPEN, bufferedAmount } = this.#client;
+    if (readyState !== OPEN || bufferedAmount <= this.#limits.sendBufferBytes) return undefined;
+    if (!this.#socket.writableNeedDrain) return undefined;
+    this.#draining ??= this.#drained();
+    return this.#draining;
   }
 
+  /** One wait for all lanes, and one deadline. A close frame would stand behind what the client does not read. */
   async #drained(): Promise<void> {
-    const deadline = performance.now() + this.#limits.sendTimeoutMs;
-    while (this.#client.bufferedAmount > this.#limits.sendBufferBytes / 2) {
-      if (this.#client.readyState !== this.#client.OPEN) return;
-      if (performance.now() > deadline) {
-        this.#client.close(CLOSE_TRY_AGAIN_LATER, 'the client reads too slowly');
-        this.#client.terminate();
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+    await drained(this.#socket, this.#limits.sendTimeoutMs, () => this.#client.terminate());
+    this.#draining = undefined;
   }
 }

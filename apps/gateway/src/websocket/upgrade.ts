@@ -1,5 +1,5 @@
 import type { KeyRing, Principal } from '@turnpike/access';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from 'node:http';
@@ -22,15 +22,25 @@ export interface UpgradeState {
  * @throws ApiError with the status to refuse with
  */
 export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Principal {
-  const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-  if (!WEBSOCKET_PATH.test(path))
-    throw new ApiError('not_found', { message: `There is nothing at '${path}'.` });
-  if (!state.config.websocket)
+  // Node hands over every kind of upgrade; some HTTP clients try HTTP/2 this way.
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+    throw new ApiError('upgrade_required', {
+      message: 'This server upgrades to WebSocket only: send other requests without an Upgrade header.',
+    });
+  }
+  // Not through the URL class: it throws on '//' and takes the host out of '//host/v1/responses'.
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  if (!WEBSOCKET_PATH.test(path)) {
+    throw new ApiError('not_found', { message: `There is nothing at '${quotable(path)}'.` });
+  }
+  if (!state.config.websocket) {
     throw new ApiError('upgrade_required', { message: 'WebSocket is switched off: use HTTP.' });
+  }
   const { origin } = request.headers;
   // A page of another site could otherwise speak to an open server on the visitor's own machine.
-  if (origin !== undefined && !state.config.allowedOrigins.includes(origin))
+  if (origin !== undefined && !state.config.allowedOrigins.includes(origin)) {
     throw new ApiError('origin_not_allowed');
+  }
   const principal = state.keys.authenticate(request.headers.authorization);
   if (state.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
   if (state.openConnections >= state.config.limits.connections) {

@@ -3,19 +3,14 @@ import { HARMONY, o200kHarmony } from '../tokenizer/o200k-harmony.js';
 
 /** Helpers of the tests beside this file. */
 
-const NAMES = Object.entries(HARMONY)
-  .map(([name]) => name)
-  .join('|');
+const controls = new Map(Object.values(HARMONY).map((id) => [o200kHarmony().decode([id]), id]));
 
 /** Ids of a prompt or completion written out with its control tokens. */
 export function idsOf(text: string): number[] {
-  return text
-    .split(new RegExp(`(<\\|(?:${NAMES})\\|>)`))
-    .flatMap((part) =>
-      /^<\|\w+\|>$/.test(part)
-        ? [HARMONY[part.slice(2, -2) as keyof typeof HARMONY]]
-        : [...o200kHarmony().encode(part)],
-    );
+  return text.split(/(<\|\w+\|>)/).flatMap((part) => {
+    const control = controls.get(part);
+    return control === undefined ? [...o200kHarmony().encode(part)] : [control];
+  });
 }
 
 /** Ids of pieces, each encoded by itself. */

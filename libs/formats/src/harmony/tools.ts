@@ -76,16 +76,19 @@ type CallHeader = Extract<OutputHeader, { name: string }>;
 
 /**
  * Finds the tool behind a recipient. `functions.X`, and `N.X` for a declared namespace N, are calls whether or not
- * X is declared: the client can answer a wrong name, and the model then sees its mistake. Names are matched exactly
- * and may hold dots and hyphens.
+ * X is declared: the client can answer a wrong name, and the model then sees its mistake. A bare X is one when it is
+ * declared. Names are matched exactly and may hold dots and hyphens.
  */
 export function recipientResolver(tools: readonly Tool[]): (recipient: string) => CallHeader | undefined {
   const namespaces = namespacesOf(tools);
   const declared = new Map<string, CallHeader>();
   for (const namespace of namespaces) {
-    for (const tool of namespace.tools) {
-      const recipient = `${namespace.name}.${tool.name}`;
-      if (!declared.has(recipient)) declared.set(recipient, callHeader(tool.type, namespace.name, tool.name));
+    for (const { type, name } of namespace.tools) {
+      const header = callHeader(type, namespace.name, name);
+      const recipients =
+        namespace.name === FUNCTIONS ? [`${FUNCTIONS}.${name}`, name] : [`${namespace.name}.${name}`];
+      // Of tools with one name the first counts.
+      for (const recipient of recipients) if (!declared.has(recipient)) declared.set(recipient, header);
     }
   }
   // Of namespaces `a` and `a.b` the longer one owns `a.b.X`.

@@ -7,9 +7,9 @@ import { type Detokenizer, type Tokenizer } from './types.js';
 import { Utf8Decoder, writeUtf8 } from './utf8.js';
 
 /** Pieces longer than this (UTF-16 units) are rare and seldom repeat: caching them would only cost memory. */
-const CACHED_PIECE_UNITS = 64;
+const CACHED_PIECE_UNITS = 32;
 
-/** Per generation: enough for the words of a code base, about 10 MB at worst. */
+/** Per generation: enough for the words of a code base, about 8 MB of them, 20 MB of the worst that could be sent. */
 const CACHED_PIECES = 32_768;
 
 /** Scratch bytes kept between pieces. */
@@ -20,7 +20,6 @@ export class BytePairTokenizer implements Tokenizer {
   readonly vocabularySize: number;
   private readonly merger: Merger;
   private readonly cache = new PieceCache(CACHED_PIECES);
-  private readonly out = new IdBuffer();
   private readonly scratch = new Uint8Array(KEPT_BYTES);
   /** Text by id where the token is whole UTF-8, `null` where it is not; filled on first use. */
   private readonly texts: (string | null | undefined)[];
@@ -37,12 +36,14 @@ export class BytePairTokenizer implements Tokenizer {
   }
 
   encode(text: string): Int32Array {
+    // Ordinary text has about four characters a token.
+    const out = new IdBuffer(16 + (text.length >> 2));
     for (let start = 0; start < text.length;) {
       const end = pieceEnd(text, start);
-      this.encodePiece(text, start, end);
+      this.encodePiece(text, start, end, out);
       start = end;
     }
-    return this.out.take();
+    return out.since(0);
   }
 
   bytes(id: number): Uint8Array {
@@ -71,29 +72,29 @@ export class BytePairTokenizer implements Tokenizer {
     };
   }
 
-  private encodePiece(text: string, start: number, end: number): void {
+  private encodePiece(text: string, start: number, end: number, out: IdBuffer): void {
     const units = end - start;
     const bytes = units * 3 <= KEPT_BYTES ? this.scratch : new Uint8Array(units * 3);
     const length = writeUtf8(text, start, end, bytes);
     // Most pieces of ordinary text are one token: that look-up needs no substring and no cache.
     const id = this.table.find(bytes, 0, length);
     if (id >= 0) {
-      this.out.push(id);
+      out.push(id);
       return;
     }
     if (units > CACHED_PIECE_UNITS) {
-      this.merger.merge(bytes, length, this.out);
+      this.merger.merge(bytes, length, out);
       return;
     }
     const piece = text.slice(start, end);
     const known = this.cache.get(piece);
     if (known !== undefined) {
-      this.out.append(known);
+      out.append(known);
       return;
     }
-    const from = this.out.length;
-    this.merger.merge(bytes, length, this.out);
-    this.cache.set(piece, this.out.since(from));
+    const from = out.length;
+    this.merger.merge(bytes, length, out);
+    this.cache.set(piece, out.since(from));
   }
 
   /** Text of an id that is whole by itself, `null` when its bytes are part of a character. */

@@ -1,7 +1,12 @@
-/** A list of ids that grows in place and is used again for the next text. */
+/** A list of ids that grows in place. */
 export class IdBuffer {
-  private ids = new Int32Array(KEPT);
+  private ids: Int32Array;
   private used = 0;
+
+  /** @param capacity ids expected; more are taken all the same */
+  constructor(capacity: number) {
+    this.ids = new Int32Array(capacity);
+  }
 
   get length(): number {
     return this.used;
@@ -23,20 +28,9 @@ export class IdBuffer {
     return this.ids.slice(from, this.used);
   }
 
-  /** A copy of all ids; the buffer is empty afterwards, and small again. */
-  take(): Int32Array {
-    const taken = this.ids.slice(0, this.used);
-    this.used = 0;
-    if (this.ids.length > KEPT) this.ids = new Int32Array(KEPT);
-    return taken;
-  }
-
   private grow(needed: number): void {
     const larger = new Int32Array(Math.max(needed, this.ids.length * 2));
     larger.set(this.ids.subarray(0, this.used));
     this.ids = larger;
   }
 }
-
-/** Ids kept allocated between two texts: 64 kB. */
-const KEPT = 16_384;

@@ -15,6 +15,39 @@ const data = readRankFile('o200k_base');
 const oracle = new Tiktoken(data.bpe_ranks, {}, data.pat_str);
 const tokenizer = o200kHarmony();
 
+/** Characters that Unicode 17 added: Node may know them, and the oracle was built before. */
+const addedLater = [
+  [0x88f, 0x88f],
+  [0xc5c, 0xc5c],
+  [0xcdc, 0xcdc],
+  [0x1acf, 0x1add],
+  [0x1ae0, 0x1aeb],
+  [0xa7ce, 0xa7cf],
+  [0xa7d2, 0xa7d2],
+  [0xa7d4, 0xa7d4],
+  [0xa7f1, 0xa7f1],
+  [0x10940, 0x10959],
+  [0x10ec5, 0x10ec7],
+  [0x10efa, 0x10efb],
+  [0x11b60, 0x11b67],
+  [0x11db0, 0x11ddb],
+  [0x11de0, 0x11de9],
+  [0x16ea0, 0x16eb8],
+  [0x16ebb, 0x16ed3],
+  [0x16ff2, 0x16ff6],
+  [0x187f8, 0x187ff],
+  [0x18d09, 0x18d1e],
+  [0x18d80, 0x18df2],
+  [0x1e6c0, 0x1e6de],
+  [0x1e6e0, 0x1e6f5],
+  [0x1e6fe, 0x1e6ff],
+];
+/** The character, or nothing where the two may not know it alike. */
+function known(char: string): string {
+  const codePoint = char.codePointAt(0) ?? 0;
+  return addedLater.some(([from = 0, to = 0]) => codePoint >= from && codePoint <= to) ? '' : char;
+}
+
 /** Differences between our ids and tiktoken's: texts with both lists. */
 function differences(texts: Iterable<string>): unknown[] {
   const found: unknown[] = [];
@@ -113,8 +146,7 @@ function* fuzz(count: number): Generator<string> {
     for (let parts = 1 + below(14); parts > 0; parts--) {
       const kind = below(100);
       if (kind < 85) text += fragments[below(fragments.length)] ?? '';
-      else if (kind < 96) text += String.fromCharCode(below(0x3100));
-      else text += String.fromCodePoint(below(0x20000));
+      else text += known(String.fromCodePoint(below(kind < 96 ? 0x3100 : 0x20000)));
     }
     yield text;
   }
@@ -134,6 +166,7 @@ describe('o200k_harmony encode', () => {
       for (let codePoint = 0; codePoint < 0x1fb00; codePoint++) {
         if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
         const char = String.fromCodePoint(codePoint);
+        if (known(char) === '') continue;
         yield `a${char}B ${char}b${char}1${char}\n${char}'s`;
       }
     }

@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { ConfigError, loadConfig } from './load.js';
+
+const EXAMPLE = new URL('../../../../turnpike.example.yaml', import.meta.url);
+const MIB = 1024 * 1024;
+const SHA256 = '0'.repeat(64);
+const KEY = `{ name: laptop, tenant: team-a, sha256: "${SHA256}" }`;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'turnpike-config-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function load(yaml: string, environment: NodeJS.ProcessEnv = {}) {
+  const path = join(folder, 'turnpike.yaml');
+  writeFileSync(path, yaml);
+  return loadConfig(path, environment);
+}
+
+/** The lines of the error, without the headline. */
+function faultsOf(yaml: string, environment: NodeJS.ProcessEnv = {}): string[] {
+  try {
+    load(yaml, environment);
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    const [headline, ...lines] = thrown.message.split('\n');
+    expect(headline).toBe('The configuration is not valid:');
+    return lines.map((line) => line.trim());
+  }
+  throw new Error('the configuration was taken');
+}
+
+describe('defaults', () => {
+  it('are all there without a file', () => {
+    expect(loadConfig(undefined, {})).toEqual({
+      host: '127.0.0.1',
+      port: 8686,
+      websocket: true,
+      keys: [],
+      allowedOrigins: [],
+      engines: {},
+      models: {},
+      limits: {
+        frameBytes: 16 * MIB,
+        bodyBytes: 64 * MIB,
+        connections: 10_000,
+        connectionCacheBytes: 64 * MIB,
+        storeBytes: 512 * MIB,
+        sendBufferBytes: MIB,
+        sendTimeoutMs: 30_000,
+        keepAliveMs: 20_000,
+        drainMs: 30_000,
+      },
+      log: 'info',
+    });
+  });
+
+  it.each(['', '# nothing but a comment\n', '{}'])('are those of an empty file: %j', (yaml) => {
+    expect(load(yaml)).toEqual(loadConfig(undefined, {}));
+  });
+
+  it('fill in what a file leaves out, at every level', () => {
+    const config = load(
+      'engines: { local: { url: http://localhost:8000 } }\nmodels: { m: { engine: local } }\nlimits: { drainMs: 0 }',
+    );
+    expect(config.engines).toEqual({ local: { url: 'http://localhost:8000', idleTimeoutMs: 600_000 } });
+    expect(config.models).toEqual({ m: { engine: 'local', format: 'harmony', contextTokens: 131_072 } });
+    expect(config.limits).toEqual({ ...loadConfig(undefined, {}).limits, drainMs: 0 });
+  });
+});
+
+describe('the environment', () => {
+  it('wins over the file', () => {
+    const config = load(`host: 127.0.0.1\nport: 1\nlog: error\nkeys: [${KEY}]`, {
+      PORT: '0',
+      HOST: '0.0.0.0',
+      LOG_LEVEL: 'debug',
+    });
+    expect([config.port, config.host, config.log]).toEqual([0, '0.0.0.0', 'debug']);
+  });
+
+  it('does not count where it is empty or about something else', () => {
+    expect(load('port: 1', { PORT: '', HOST: '', LOG_LEVEL: '', port: '5', TURNPIKE: 'x' }).port).toBe(1);
+  });
+
+  it.each([
+    [{ PORT: 'http' }, 'port:'],
+    [{ PORT: '70000' }, 'port:'],
+    [{ PORT: '80.5' }, 'port:'],
+    [{ LOG_LEVEL: 'verbose' }, 'log:'],
+    [{ HOST: '0.0.0.0' }, 'host:'],
+  ])('is checked like the file: %j', (environment, start) => {
+    const faults = faultsOf('', environment);
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${start} `))]);
+  });
+});
+
+describe('faults', () => {
+  it.each<[string, string, string[]]>([
+    ['an unknown key', 'prot: 1', ['prot: there is no such setting']],
+    [
+      'two unknown keys',
+      'a: 1\nlimits: { b: 2 }',
+      ['limits.b: there is no such setting', 'a: there is no such setting'],
+    ],
+    [
+      'an unknown key of an engine',
+      'engines: { local: { url: http://a, uri: b } }',
+      ['engines.local.uri: there is no such setting'],
+    ],
+    [
+      'an unknown key of a model',
+      'engines: { e: { url: http://a } }\nmodels: { m: { engine: e, context: 5 } }',
+      ['models.m.context: there is no such setting'],
+    ],
+    [
+      'an unknown key of a key',
+      `keys: [{ name: a, tenant: b, sha256: "${SHA256}", key: c }]`,
+      ['keys.0.key: there is no such setting'],
+    ],
+    [
+      'a model without its engine',
+      'models: { m: { engine: local } }',
+      ["models.m.engine: there is no engine 'local' under engines"],
+    ],
+    [
+      'two models without their engines',
+      'models: { a: { engine: x }, b: { engine: toString } }',
+      [
+        "models.a.engine: there is no engine 'x' under engines",
+        "models.b.engine: there is no engine 'toString' under engines",
+      ],
+    ],
+  ])('names %s', (_, yaml, faults) => {
+    expect(faultsOf(yaml).sort()).toEqual([...faults].sort());
+  });
+
+  it.each<[string, string]>([
+    ['port: "8686"', 'port'],
+    ['port: -1', 'port'],
+    ['port: 65536', 'port'],
+    ['host: 5', 'host'],
+    ['websocket: yes please', 'websocket'],
+    ['log: loud', 'log'],
+    ['keys: {}', 'keys'],
+    [`keys: [{ name: "", tenant: b, sha256: "${SHA256}" }]`, 'keys.0.name'],
+    [`keys: [{ name: a, sha256: "${SHA256}" }]`, 'keys.0.tenant'],
+    ['keys: [{ name: a, tenant: b, sha256: secret }]', 'keys.0.sha256'],
+    [`keys: [{ name: a, tenant: b, sha256: "${'A'.repeat(64)}" }]`, 'keys.0.sha256'],
+    ['allowedOrigins: https://a.example', 'allowedOrigins'],
+    ['engines: { e: {} }', 'engines.e.url'],
+    ['engines: { e: { url: localhost } }', 'engines.e.url'],
+    ['engines: { e: { url: "ftp://a" } }', 'engines.e.url'],
+    ['engines: { e: { url: "http://a:8000/v1" } }', 'engines.e.url'],
+    ['engines: { e: { url: "http://a:8000/v1/" } }', 'engines.e.url'],
+    ['engines: { e: { url: "http://a", idleTimeoutMs: 5 } }', 'engines.e.idleTimeoutMs'],
+    ['models: { m: {} }', 'models.m.engine'],
+    ['models: { m: { engine: e, format: alpaca } }', 'models.m.format'],
+    ['models: { m: { engine: e, contextTokens: 0 } }', 'models.m.contextTokens'],
+    ['limits: { frameBytes: 1023 }', 'limits.frameBytes'],
+    ['limits: { bodyBytes: 64MiB }', 'limits.bodyBytes'],
+    ['limits: { connections: 0 }', 'limits.connections'],
+    ['limits: { connectionCacheBytes: -1 }', 'limits.connectionCacheBytes'],
+    ['limits: { storeBytes: -1 }', 'limits.storeBytes'],
+    ['limits: { sendBufferBytes: 0 }', 'limits.sendBufferBytes'],
+    ['limits: { sendTimeoutMs: 0.5 }', 'limits.sendTimeoutMs'],
+    ['limits: { keepAliveMs: 99 }', 'limits.keepAliveMs'],
+    ['limits: { drainMs: -1 }', 'limits.drainMs'],
+  ])('names the value at fault: %s', (yaml, key) => {
+    expect(faultsOf(yaml)).toEqual([expect.stringMatching(new RegExp(`^${key.replaceAll('.', '\\.')}: .`))]);
+  });
+
+  it('names all of them at once, and shows no hash', () => {
+    const faults = faultsOf('port: x\nlog: loud\nkeys: [{ name: a, tenant: b, sha256: not-a-hash }]');
+    expect(faults.map((line) => line.split(':')[0]).sort()).toEqual(['keys.0.sha256', 'log', 'port']);
+    expect(faults.join()).not.toContain('not-a-hash');
+  });
+
+  it('names a file that is missing, is no YAML or holds no mapping', () => {
+    const missing = join(folder, 'none.yaml');
+    expect(() => loadConfig(missing, {})).toThrow(ConfigError);
+    expect(() => loadConfig(missing, {})).toThrow(missing);
+    expect(() => load('a: [')).toThrow('cannot be read');
+    expect(() => load('port: 1\nport: 2')).toThrow('cannot be read');
+    expect(() => load('- a')).toThrow('must hold a mapping');
+    expect(() => load('text')).toThrow('must hold a mapping');
+  });
+});
+
+describe('a host that others can reach', () => {
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.internal', ''])('is refused without keys: %j', (host) => {
+    expect(faultsOf(`host: "${host}"`)).toEqual([expect.stringMatching(/^host: .* keys are required/)]);
+  });
+
+  it('is taken with keys', () => {
+    expect(load(`host: 0.0.0.0\nkeys: [${KEY}]`).keys).toEqual([
+      { name: 'laptop', tenant: 'team-a', sha256: SHA256 },
+    ]);
+  });
+
+  it.each(['127.0.0.1', '::1', 'localhost'])('is not %s', (host) => {
+    expect(load(`host: "${host}"`).host).toBe(host);
+  });
+});
+
+describe('turnpike.example.yaml', () => {
+  const text = readFileSync(EXAMPLE, 'utf8');
+  /** With the key that is commented out there. */
+  const whole = text.replace('keys: []', 'keys:').replaceAll(/^#(?= {2}(?:-| {2}\S))/gm, '');
+
+  it('can be started with as it is, and shows the defaults', () => {
+    const { engines, models, ...config } = load(text);
+    const defaults = loadConfig(undefined, {});
+    expect({ ...config, engines: {}, models: {} }).toEqual(defaults);
+    expect(Object.keys(engines)).toEqual(['local']);
+    expect(models['gpt-oss-20b']).toMatchObject({ format: 'harmony', contextTokens: 131_072 });
+  });
+
+  it('leaves no setting out', () => {
+    const config = load(whole);
+    expect(config.keys).toHaveLength(1);
+    expect(config).toEqual(parse(whole));
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError } from '@turnpike/protocol';
+import { errorFrame, readFrame } from './frames.js';
+
+function errorOf(text: string): ApiError {
+  try {
+    readFrame(text);
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return thrown;
+    throw thrown;
+  }
+  throw new Error('the frame was taken');
+}
+
+/** The reply to a control event. */
+function replyTo(frame: object): unknown {
+  const read = readFrame(JSON.stringify(frame));
+  return read.kind === 'answered' ? (JSON.parse(read.reply) as unknown) : read.kind;
+}
+
+describe('readFrame', () => {
+  it('recognises a create, on the default lane and on a named one', () => {
+    const frame = { type: 'response.create', model: 'm', input: 'hi', stream: true };
+    expect(readFrame(JSON.stringify(frame))).toEqual({ kind: 'create', streamId: undefined, body: frame });
+    const named = { ...frame, stream_id: 'main' };
+    expect(readFrame(JSON.stringify(named))).toEqual({ kind: 'create', streamId: 'main', body: named });
+  });
+
+  it('leaves what is in a create to the request’s own parser', () => {
+    expect(readFrame('{"type":"response.create"}')).toMatchObject({ kind: 'create' });
+  });
+
+  it.each<[string, string, string, string | null]>([
+    ['nothing', '', 'invalid_json', null],
+    ['text', 'hello', 'invalid_json', null],
+    ['half an object', '{"type":"response.create"', 'invalid_json', null],
+    ['an SSE line', 'data: {"type":"response.create"}', 'invalid_json', null],
+    ['brackets without end', '['.repeat(1_000_000), 'json_too_deep', null],
+    ['null', 'null', 'invalid_type', null],
+    ['a number', '5', 'invalid_type', null],
+    ['a string', '"response.create"', 'invalid_type', null],
+    ['a list', '[{"type":"response.create"}]', 'invalid_type', null],
+    ['no type', '{}', 'unknown_event_type', 'type'],
+    ['a type that is a number', '{"type":5}', 'unknown_event_type', 'type'],
+    ['a type of the prototype', '{"__proto__":{"type":"response.create"}}', 'unknown_event_type', 'type'],
+    ['a type named like a method', '{"type":"toString"}', 'unknown_event_type', 'type'],
+    ['an event of another protocol', '{"type":"session.update"}', 'unknown_event_type', 'type'],
+    [
+      'an event for cancelling, which there is none',
+      '{"type":"response.cancel"}',
+      'unknown_event_type',
+      'type',
+    ],
+    ['an empty stream_id', '{"type":"response.create","stream_id":""}', 'invalid_stream_id', 'stream_id'],
+    ['a null stream_id', '{"type":"response.create","stream_id":null}', 'invalid_stream_id', 'stream_id'],
+    [
+      'a stream_id with a blank',
+      '{"type":"response.create","stream_id":"a b"}',
+      'invalid_stream_id',
+      'stream_id',
+    ],
+    [
+      'a stream_id that is a number',
+      '{"type":"response.create","stream_id":5}',
+      'invalid_stream_id',
+      'stream_id',
+    ],
+  ])('refuses %s', (_, text, code, param) => {
+    expect(errorOf(text).body).toMatchObject({ type: 'invalid_request_error', code, param });
+  });
+
+  it('names the type it does not know, unless that could be text', () => {
+    expect(errorOf('{"type":"response.creat"}').message).toBe(
+      "Unknown event type: 'response.creat'. Supported types are: 'response.create'.",
+    );
+    expect(errorOf('{"type":"the secret plan"}').message).not.toContain('secret');
+    expect(errorOf(JSON.stringify({ type: 'x'.repeat(1_000) })).message.length).toBeLessThan(200);
+  });
+
+  it('passes over notices', () => {
+    expect(replyTo({ type: 'response.processed', response_id: 'resp_1' })).toBe('ignored');
+  });
+
+  it('gives back the input of a steer it cannot take', () => {
+    const input = [{ type: 'message', role: 'user', content: 'stop' }];
+    expect(replyTo({ type: 'response.steer', previous_response_id: 'resp_1', input })).toEqual({
+      type: 'response.steer.failed',
+      sequence_number: 0,
+      error: {
+        type: 'invalid_request_error',
+        code: 'steering_not_supported',
+        message: 'This server does not support steering.',
+      },
+      steer: { previous_response_id: 'resp_1', input },
+    });
+    expect(replyTo({ type: 'response.steer' })).toMatchObject({
+      steer: { previous_response_id: null, input: null },
+    });
+  });
+
+  it('refuses an interrupt, on the lane that asked', () => {
+    const refusal = {
+      type: 'response.interrupt.failed',
+      sequence_number: 0,
+      response_id: 'resp_1',
+      error: {
+        type: 'invalid_request_error',
+        code: 'interrupt_not_supported',
+        message: 'This server does not support interruption.',
+        param: 'response_id',
+      },
+    };
+    const interrupt = { type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' };
+    expect(replyTo(interrupt)).toEqual(refusal);
+    expect(replyTo({ ...interrupt, stream_id: 'main' })).toEqual({ ...refusal, stream_id: 'main' });
+    expect(replyTo({ type: 'response.interrupt' })).toMatchObject({ response_id: null });
+  });
+});
+
+describe('errorFrame', () => {
+  const notFound = new ApiError('previous_response_not_found', {
+    param: 'previous_response_id',
+    message: "Previous response with id 'resp_gone' not found.",
+  });
+
+  it('is nested, with its status', () => {
+    expect(JSON.parse(errorFrame(notFound))).toEqual({
+      type: 'error',
+      status: 400,
+      error: {
+        type: 'invalid_request_error',
+        code: 'previous_response_not_found',
+        message: "Previous response with id 'resp_gone' not found.",
+        param: 'previous_response_id',
+      },
+    });
+  });
+
+  it('echoes a named lane and begins with its type', () => {
+    expect(JSON.parse(errorFrame(notFound, 'main'))).toMatchObject({ stream_id: 'main' });
+    expect(errorFrame(notFound, 'main').startsWith('{"type":"error","status":400')).toBe(true);
+  });
+
+  it('carries retry-after where SDKs look and where Codex looks', () => {
+    const frame: unknown = JSON.parse(errorFrame(new ApiError('server_is_overloaded', { retryAfter: 3 })));
+    expect(frame).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '3' },
+      error: { code: 'server_is_overloaded', param: null, headers: { 'retry-after': '3' } },
+    });
+    expect(errorFrame(new ApiError('server_is_overloaded'))).not.toContain('headers');
+  });
+});

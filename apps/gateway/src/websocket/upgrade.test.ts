@@ -1,0 +1,176 @@
+import { describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { KeyRing } from '@turnpike/access';
+import { ApiError } from '@turnpike/protocol';
+import { configSchema } from '../config/schema.js';
+import { admitUpgrade, refuseUpgrade, type UpgradeState } from './upgrade.js';
+
+const OPEN: UpgradeState = {
+  config: configSchema.parse({ allowedOrigins: ['https://chat.example.com'], limits: { connections: 2 } }),
+  keys: new KeyRing([]),
+  openConnections: 0,
+  draining: false,
+};
+const LOCKED: UpgradeState = {
+  ...OPEN,
+  keys: new KeyRing([
+    { name: 'laptop', tenant: 'a', sha256: createHash('sha256').update('sk-1').digest('hex') },
+  ]),
+};
+
+function knock(url: string | undefined, headers: Record<string, string> = {}, state = OPEN) {
+  return admitUpgrade(
+    { url, headers: { upgrade: 'websocket', ...headers } } as unknown as IncomingMessage,
+    state,
+  );
+}
+
+function errorOf(...knocking: Parameters<typeof knock>): ApiError {
+  try {
+    knock(...knocking);
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return thrown;
+    throw thrown;
+  }
+  throw new Error('the upgrade was let in');
+}
+
+describe('the path', () => {
+  it.each([
+    '/v1/responses',
+    '/responses',
+    '/v1/responses/',
+    '/responses/',
+    '/v1/responses?model=x',
+    '/v1/responses/?a=b?c=/d',
+    '/v1/responses?',
+  ])('may be %s', (url) => {
+    expect(knock(url)).toEqual({ tenant: 'local', key: 'open' });
+  });
+
+  it.each([
+    '/',
+    '//',
+    '///',
+    '',
+    '?',
+    '*',
+    '/v1',
+    '/v1/',
+    '/v1//responses',
+    '//v1/responses',
+    '//example.com/v1/responses',
+    '/v1/responsesX',
+    '/v1/responses//',
+    '/v1/responses/resp_1',
+    '/v2/responses',
+    '/V1/responses',
+    '/v1/../v1/responses',
+    '/v1/%72esponses',
+    '/v1/responses\\',
+    'http://[',
+    undefined,
+  ])('may not be %j', (url) => {
+    expect(errorOf(url).body).toMatchObject({ code: 'not_found' });
+    expect(errorOf(url).status).toBe(404);
+  });
+
+  it('is not repeated where it is long', () => {
+    expect(errorOf(`/${'x'.repeat(10_000)}`).message.length).toBeLessThan(100);
+  });
+});
+
+describe('the decision', () => {
+  it.each(['websocket', 'WebSocket', 'WEBSOCKET'])('is about upgrades to %s', (upgrade) => {
+    expect(() => knock('/v1/responses', { upgrade })).not.toThrow();
+  });
+
+  it.each(['h2c', 'websocket2', ''])('is no for an upgrade to %j', (upgrade) => {
+    expect(errorOf('/v1/responses', { upgrade }).status).toBe(426);
+  });
+
+  it('is 426 where WebSocket is switched off, with a key or without', () => {
+    const state = { ...LOCKED, config: { ...LOCKED.config, websocket: false } };
+    expect(errorOf('/v1/responses', {}, state).body).toMatchObject({ code: 'upgrade_required' });
+    expect(errorOf('/v1/responses', { authorization: 'Bearer sk-1' }, state).status).toBe(426);
+  });
+
+  it('lets programs in, and pages of allowed origins', () => {
+    expect(() => knock('/v1/responses', {})).not.toThrow();
+    expect(() => knock('/v1/responses', { origin: 'https://chat.example.com' })).not.toThrow();
+  });
+
+  it.each([
+    'https://evil.example',
+    'null',
+    'http://chat.example.com',
+    'https://chat.example.com.evil.example',
+    '',
+  ])('keeps pages of %j out', (origin) => {
+    expect(errorOf('/v1/responses', { origin }).status).toBe(403);
+  });
+
+  it('knows who holds a key', () => {
+    expect(knock('/v1/responses', { authorization: 'Bearer sk-1' }, LOCKED)).toEqual({
+      tenant: 'a',
+      key: 'laptop',
+    });
+    expect(errorOf('/v1/responses', { authorization: 'Bearer sk-2' }, LOCKED).status).toBe(401);
+    expect(errorOf('/v1/responses', {}, LOCKED).body).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('is no while the server stops, or is full', () => {
+    expect(errorOf('/v1/responses', {}, { ...OPEN, draining: true })).toMatchObject({
+      code: 'server_shutting_down',
+      status: 503,
+      retryAfter: 1,
+    });
+    expect(() => knock('/v1/responses', {}, { ...OPEN, openConnections: 1 })).not.toThrow();
+    expect(errorOf('/v1/responses', {}, { ...OPEN, openConnections: 2 })).toMatchObject({
+      code: 'too_many_connections',
+      status: 429,
+      retryAfter: 1,
+    });
+  });
+
+  it('tells a caller without a key nothing about the server', () => {
+    const state = { ...LOCKED, draining: true, openConnections: 9 };
+    expect(errorOf('/v1/responses', {}, state).status).toBe(401);
+  });
+});
+
+describe('refuseUpgrade', () => {
+  /** The answer, as lines of its head and its body. */
+  function answerTo(error: ApiError) {
+    const socket = new PassThrough();
+    refuseUpgrade(socket, error);
+    expect(socket.writableEnded).toBe(true);
+    const [head = '', body = ''] = (socket.read() as Buffer).toString('utf8').split('\r\n\r\n');
+    const [status, ...lines] = head.split('\r\n');
+    const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+    return { status, headers, body };
+  }
+
+  it('is a complete HTTP answer', () => {
+    const error = new ApiError('not_found', { message: 'Nothing at ‘here’.' });
+    const { status, headers, body } = answerTo(error);
+    expect(status).toBe('HTTP/1.1 404 Not Found');
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+    });
+    expect(headers['x-request-id']).toMatch(/^req_[0-9a-f]{48}$/);
+    expect(JSON.parse(body)).toEqual({ error: error.body });
+  });
+
+  it('names the wait, and the protocol that is asked for', () => {
+    expect(answerTo(new ApiError('too_many_connections', { retryAfter: 1 })).headers['retry-after']).toBe(
+      '1',
+    );
+    const { status, headers } = answerTo(new ApiError('upgrade_required'));
+    expect([status, headers['upgrade']]).toEqual(['HTTP/1.1 426 Upgrade Required', 'websocket']);
+  });
+});

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request as the fake engine saw it. */
+export interface SeenRequest {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  readonly response: ServerResponse;
+  /** Resolves when the connection below the answer is gone before the answer ended. */
+  readonly aborted: Promise<void>;
+}
+
+/** An engine whose answers a test writes by hand. */
+export class FakeEngine {
+  readonly requests: SeenRequest[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(answer: (seen: SeenRequest) => void | Promise<void>): Promise<FakeEngine> {
+    const server = createServer();
+    const engine = new FakeEngine(server);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const aborted = new Promise<void>((resolve) => {
+        response.on('close', () => {
+          if (!response.writableFinished) resolve();
+        });
+      });
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        const { method, url: path, headers } = request;
+        const seen = {
+          method,
+          path,
+          headers,
+          body: Buffer.concat(parts).toString('utf8'),
+          response,
+          aborted,
+        };
+        engine.requests.push(seen);
+        void answer(seen);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return engine;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Begins a stream of events. */
+export function begin(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+}
+
+/** Events as they stand on the wire; a string is taken as it is. */
+export function sse(...events: unknown[]): string {
+  return events
+    .map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+    .join('');
+}
+
+/** An event with sampled ids, as vLLM sends it. */
+export function tokens(ids: readonly number[], finish: string | null = null) {
+  return {
+    id: 'cmpl-1',
+    choices: [{ index: 0, text: 'x', finish_reason: finish, stop_reason: null, token_ids: ids }],
+  };
+}

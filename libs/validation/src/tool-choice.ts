@@ -1,0 +1,39 @@
+import { ApiError, quotable, type ResponseRequest } from '@turnpike/protocol';
+import { isClientType, namesOf, toolKey, type ToolNames } from './tool-names.js';
+
+type Choice = Exclude<ResponseRequest['toolChoice'], string>;
+
+/**
+ * A tool that has to be called must be one that the client runs and has declared: in this request, or earlier in the
+ * chain with an item.
+ * @param added tools that joined the chain as items
+ * @throws ApiError invalid_value on `tool_choice`
+ */
+export function requireCallable({ toolChoice, tools }: ResponseRequest, added: ToolNames): void {
+  if (toolChoice === 'auto' || toolChoice === 'none') return;
+  const offered = new Set([...added, ...namesOf(tools)]);
+  if (toolChoice === 'required') {
+    if (offered.size === 0) throw refused("'required' needs a tool that can be called");
+    return;
+  }
+  for (const { type, name } of namedBy(toolChoice)) {
+    if (!offered.has(toolKey(type, name)))
+      throw refused(`'${quotable(name)}' not found in 'tools' parameter`);
+  }
+}
+
+/** The client tools that a choice names. */
+function namedBy(choice: Choice): { type: string; name: string }[] {
+  const listed = choice.type === 'allowed_tools' ? (choice['tools'] as Choice[]) : [choice];
+  const named = listed.flatMap((entry) => {
+    const name = 'name' in entry ? entry.name : undefined;
+    return isClientType(entry.type) && typeof name === 'string' ? [{ type: entry.type, name }] : [];
+  });
+  const forced = choice.type !== 'allowed_tools' || choice['mode'] === 'required';
+  if (named.length > 0 || !forced) return named;
+  throw refused(`'${quotable(choice.type)}' needs a tool that this server does not host`);
+}
+
+function refused(reason: string): ApiError {
+  return new ApiError('invalid_value', { param: 'tool_choice', message: `Tool choice ${reason}.` });
+}
