@@ -41,7 +41,10 @@ export default tseslint.config(
     languageOptions: { globals: nodeGlobals },
     rules: { 'no-console': 'off' },
   },
-  { files: ['apps/gateway/src/websocket/outbox.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['apps/gateway/src/websocket/outbox.ts', 'test/**', '**/*.test.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
   {
     files: ['test/**/*.ts', '**/*.test.ts'],
     rules: { 'no-console': 'off', '@typescript-eslint/no-floating-promises': 'error' },

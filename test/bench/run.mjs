@@ -1,6 +1,7 @@
 // Agent loops over each transport, interleaved in one run. `npm run bench -- --help` explains.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { contextText } from './context.mjs';
 import { cpuMs, startProcesses } from './processes.mjs';
 import { printTable, ratiosOf, summarise } from './report.mjs';
 import { floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
@@ -52,11 +53,6 @@ const rounds = values.compact ? 1 : Number(values.rounds);
 const speed = { tps: Number(values.tps), ttftMs: Number(values['ttft-ms']), prefillUsPerToken: 2 };
 /** What a tool returns: about 100 tokens. */
 const TOOL_OUTPUT = 'src/turns/pipeline.ts: 42 lines checked, nothing to report. '.repeat(7);
-/** About one token each. */
-const WORDS =
-  'the code reads a file and then it writes one more line of text for every name in that list of all parts'.split(
-    ' ',
-  );
 
 const processes = await startProcesses(speed);
 const transports = {
@@ -84,8 +80,7 @@ function statedMs({ input_tokens, input_tokens_details, output_tokens }) {
 async function loop(name, contextTokens, salt) {
   const { open, server } = transports[name];
   const transport = await open();
-  const words = Array.from({ length: contextTokens }, (_, index) => WORDS[(index * 7 + salt) % WORDS.length]);
-  let input = [{ role: 'user', content: `Run ${salt}. ${words.join(' ')} [sim calls=${calls}]` }];
+  let input = [{ role: 'user', content: `${contextText(contextTokens, salt)}\n[sim calls=${calls}]` }];
   const history = [];
   const turns = [];
   let previous;

@@ -1,4 +1,5 @@
 import { ApiError } from '@turnpike/protocol';
+import type { Readable } from 'node:stream';
 import { Agent, request as send, type Dispatcher } from 'undici';
 import type { EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
 import { chunkOf, type CompletionEvent } from './completion-chunk.js';
@@ -81,8 +82,11 @@ export class VllmCompletions implements EngineClient {
   }
 }
 
+/** Pieces below this many bytes are joined: a copy of them costs less than a write of their own. */
+const SMALL_PIECE_BYTES = 16 * 1024;
+
 /** The request body: settings, then the prompt from its cached bytes. Nothing of the history is serialised again. */
-function bodyOf(request: GenerateRequest): Buffer {
+function bodyOf(request: GenerateRequest): Buffer[] {
   const settings = JSON.stringify({
     model: request.model,
     max_tokens: request.maxTokens,
@@ -96,11 +100,29 @@ function bodyOf(request: GenerateRequest): Buffer {
     skip_special_tokens: false,
     add_special_tokens: false,
   });
-  return Buffer.concat([
+  return joinSmall([
     Buffer.from(`${settings.slice(0, -1)},"prompt":`),
     ...request.prompt.json,
     Buffer.from('}'),
   ]);
+}
+
+/** The same bytes in fewer pieces: runs of small ones become one, large ones stay as they are. */
+function joinSmall(pieces: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  let run: Buffer[] = [];
+  const endRun = () => {
+    if (run.length > 0) joined.push(Buffer.concat(run));
+    run = [];
+  };
+  for (const piece of pieces) {
+    if (piece.length >= SMALL_PIECE_BYTES) {
+      endRun();
+      joined.push(piece);
+    } else run.push(piece);
+  }
+  endRun();
+  return joined;
 }
 
 /**
