@@ -58,10 +58,10 @@ export async function startProcesses({ tps, ttftMs, prefillUsPerToken }) {
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
-      'log: warn',
+      process.env.BENCH_LOG ?? 'log: warn',
     ].join('\n'),
   );
-  const gateway = await start([GATEWAY, '--config', config], 'turnpike ready', {
+  const gateway = await start([...(process.env.BENCH_NODE ?? '').split(' ').filter(Boolean), GATEWAY, '--config', config], 'turnpike ready', {
     PORT: '',
     HOST: '',
     LOG_LEVEL: '',

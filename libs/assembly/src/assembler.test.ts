@@ -1,17 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MAX_ECHO_CHARACTERS } from '@turnpike/protocol';
-import {
-  USAGE,
-  assembler,
-  functionCall,
-  message,
-  parsed,
-  read,
-  reasoning,
-  run,
-  type ClientEvent,
-  type Message,
-} from '../testing/script.js';
+import { USAGE, assembler, functionCall, message, parsed, read, reasoning, run } from '../testing/script.js';
 
 describe('the life of a response', () => {
   it('begins with the response as asked for, and ends with all of it', () => {

@@ -32,6 +32,18 @@ describe('the request', () => {
     });
   });
 
+  it('takes a prompt of large and small pieces', async () => {
+    const ids = Array.from({ length: 60_000 }, (_, index) => index);
+    const text = JSON.stringify(ids);
+    const json = [0, 1, 100_000, 100_007, 250_000].map((from, index, all) =>
+      Buffer.from(text.slice(from, all[index + 1])),
+    );
+    const { engine, client } = await answering(sse(tokens([1], 'stop')));
+    const { error } = await drain(client, { ...REQUEST, prompt: { length: ids.length, json } });
+    expect(error).toBeUndefined();
+    expect((JSON.parse(engine.requests[0]?.body ?? '') as { prompt: number[] }).prompt).toEqual(ids);
+  });
+
   it('names no salt where there is none, and takes a base URL with a slash', async () => {
     const { engine } = await answering(sse(tokens([1], 'stop')));
     await drain(clientFor(`${engine.url}/`));

@@ -1,5 +1,5 @@
-import { ApiError } from '@turnpike/protocol';
 import type { Readable } from 'node:stream';
+import { ApiError } from '@turnpike/protocol';
 import { Agent, request as send, type Dispatcher } from 'undici';
 import type { EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
 import { chunkOf, type CompletionEvent } from './completion-chunk.js';
@@ -65,12 +65,15 @@ export class VllmCompletions implements EngineClient {
   }
 
   async #post(request: GenerateRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const pieces = bodyOf(request);
+    const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0);
     try {
       const response = await send(this.#url, {
         method: 'POST',
         dispatcher: this.#agent,
-        headers: { 'content-type': 'application/json' },
-        body: bodyOf(request),
+        headers: { 'content-type': 'application/json', 'content-length': String(length) },
+        // undici takes any iterable of bytes; its types know of streams only.
+        body: pieces as unknown as Readable,
         signal,
       });
       const { statusCode: status, headers, body } = response;

@@ -65,11 +65,14 @@ export class RenderingStage implements TurnStage<Rendered> {
         body = cut.body;
         reasoning = undefined;
       }
-      plan.items.forEach(({ mayBeCut }, index) => {
-        const start = body.length;
-        body = body.append(joinRuns(runs[index] ?? [], texts));
-        if (mayBeCut) reasoning = addSegment(reasoning, start, body.length);
+      let end = body.length;
+      const added = plan.items.map(({ mayBeCut }, index) => {
+        const ids = joinRuns(runs[index] ?? [], texts);
+        if (mayBeCut) reasoning = addSegment(reasoning, end, end + ids.length);
+        end += ids.length;
+        return ids;
       });
+      body = body.append(joinRuns(added, texts));
       const tail = { answered: plan.answered, reasoning };
       return { format: format.name, head: head ?? { key, tokens }, body, tail, calls };
     };

@@ -15,7 +15,8 @@ const workerUrl = new URL(
         if (texts.some((text) => text.startsWith('boom'))) throw new Error('boom');
         if (texts.some((text) => text.startsWith('exit'))) process.exit();
         if (texts.some((text) => text.startsWith('never'))) return;
-        parentPort.postMessage(texts.map((text) => Int32Array.of(text.charCodeAt(0), texts.length)));
+        const ids = Int32Array.from(texts.flatMap((text) => [text.charCodeAt(0), texts.length]));
+        parentPort.postMessage({ ids, lengths: Int32Array.from(texts, () => 2) });
       });
     `),
 );

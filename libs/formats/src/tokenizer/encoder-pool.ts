@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { unpackIds, type PackedIds } from './packed-ids.js';
 import { type Tokenizer } from './types.js';
 
 /**
@@ -83,18 +84,18 @@ export class TokenEncoder {
   private start(): Worker {
     const url = this.options.workerUrl ?? new URL('./encode.worker.js', import.meta.url);
     const worker = new Worker(url, { workerData: { vocabulary: this.tokenizer.name } });
-    worker.on('message', (ids: Int32Array[]) => this.collect(worker, ids));
+    worker.on('message', (encoded: PackedIds) => this.collect(worker, encoded));
     worker.on('error', (error: Error) => this.fail(worker, error));
     worker.on('exit', () => this.fail(worker, new Error('The encoder thread ended')));
     worker.unref(); // it must not keep the process alive; last, because a message listener undoes it
     return worker;
   }
 
-  private collect(worker: Worker, ids: Int32Array[]): void {
+  private collect(worker: Worker, encoded: PackedIds): void {
     const job = this.running;
     if (worker !== this.worker || job === undefined) return;
     this.running = undefined;
-    for (const list of ids) job.ids.push(list);
+    for (const list of unpackIds(encoded)) job.ids.push(list);
     if (job.ids.length === job.texts.length) job.resolve(job.ids);
     else this.waiting.push(job);
     this.dispatch();
