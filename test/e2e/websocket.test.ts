@@ -199,6 +199,7 @@ describe('bad frames', () => {
       {
         type: 'error',
         status: 400,
+        sequence_number: 0,
         stream_id: 'main',
         error: {
           type: 'invalid_request_error',

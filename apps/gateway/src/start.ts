@@ -2,7 +2,6 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing } from '@turnpike/access';
 import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
@@ -20,7 +19,7 @@ export async function startGateway(config: Config, simArguments: readonly string
   const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
   const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
   await app.listen(config.port, config.host);
-  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
+  const { port } = app.getHttpServer().address() as AddressInfo;
   const models = engine === undefined ? Object.keys(config.models) : ['sim'];
   process.stdout.write(`turnpike ready on http://${config.host}:${port}/v1 (models: ${models.join(', ')})\n`);
   if (engine !== undefined) {

@@ -6,6 +6,6 @@ export { quotable } from './parse/quotable.js';
 export { parseJson, MAX_JSON_DEPTH } from './parse/json.js';
 export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
 export { parseTools, toolListsValidated } from './parse/tools.js';
-export { parseRequest, parseStreamId } from './parse/request.js';
+export { parseRequest, parseRequestInSlices, parseStreamId } from './parse/request.js';
 export * from './response.js';
 export * from './events.js';

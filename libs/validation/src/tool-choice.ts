@@ -1,5 +1,5 @@
-import { ApiError, quotable, type ResponseRequest } from '@turnpike/protocol';
-import { isClientType, namesOf, toolKey, type ToolNames } from './tool-names.js';
+import { ApiError, quotable, type ResponseRequest, type Tool } from '@turnpike/protocol';
+import { isClientType, namesOf, toolKey } from './tool-names.js';
 
 type Choice = Exclude<ResponseRequest['toolChoice'], string>;
 
@@ -9,9 +9,9 @@ type Choice = Exclude<ResponseRequest['toolChoice'], string>;
  * @param added tools that joined the chain as items
  * @throws ApiError invalid_value on `tool_choice`
  */
-export function requireCallable({ toolChoice, tools }: ResponseRequest, added: ToolNames): void {
+export function requireCallable({ toolChoice, tools }: ResponseRequest, added: readonly Tool[]): void {
   if (toolChoice === 'auto' || toolChoice === 'none') return;
-  const offered = new Set([...added, ...namesOf(tools)]);
+  const offered = new Set(namesOf([...added, ...tools]));
   if (toolChoice === 'required') {
     if (offered.size === 0) throw refused("'required' needs a tool that can be called");
     return;

@@ -1,9 +1,6 @@
 import type { Item, Tool } from '@turnpike/protocol';
 
-/** Tools that a model can be made to call, each as its type and name. */
-export type ToolNames = ReadonlySet<string>;
-
-/** How a tool stands in {@link ToolNames}. */
+/** How a tool is compared. */
 export function toolKey(type: string, name: string): string {
   return `${type} ${name}`;
 }
@@ -22,10 +19,10 @@ export function isClientType(type: string): boolean {
   return type === 'function' || type === 'custom' || type === 'namespace';
 }
 
-/** The names after these items, some of which may bring tools. */
-export function foldTools(names: ToolNames, items: readonly Item[]): ToolNames {
-  const added = items.flatMap((item) => (item.type === 'additional_tools' ? namesOf(item.tools) : []));
-  return added.length === 0 ? names : new Set([...names, ...added]);
+/** The tools that joined a chain as items, after these items. */
+export function foldTools(tools: readonly Tool[], items: readonly Item[]): readonly Tool[] {
+  const added = items.flatMap((item) => (item.type === 'additional_tools' ? item.tools : []));
+  return added.length === 0 ? tools : [...tools, ...added];
 }
 
 function isClientTool(tool: Tool): tool is Tool & { name: string } {

@@ -1,19 +1,19 @@
-import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
+import { ApiError, type Item, type MessagePart, type Tool } from '@turnpike/protocol';
 import { stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import { requireCallable } from './tool-choice.js';
-import { foldTools, type ToolNames } from './tool-names.js';
+import { foldTools } from './tool-names.js';
 import { foldCalls, requireAnswered, type WaitingCalls } from './tool-pairing.js';
 
 /** What validation knows of a chain. */
 export interface Validated {
   readonly waitingCalls: WaitingCalls;
   /** Tools that joined the chain as items. */
-  readonly addedTools: ToolNames;
+  readonly addedTools: readonly Tool[];
 }
 
 export const Validation = stageToken<Validated>('validation');
 
-const NOTHING: Validated = { waitingCalls: new Map(), addedTools: new Set() };
+const NOTHING: Validated = { waitingCalls: new Map(), addedTools: [] };
 
 /**
  * The rules that need the conversation: the shape of each item was settled when the request was parsed. New items

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { ApiError, mintId, parseJson, parseRequest } from '@turnpike/protocol';
+import { ApiError, mintId, parseJson, parseRequestInSlices } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
@@ -23,7 +23,7 @@ export class ResponsesController {
     const started = performance.now();
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = parseRequest(parseJson(body), 'http');
+    const parsed = await parseRequestInSlices(parseJson(body), 'http');
     response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });
     const gone = new AbortController();
     response.on('close', () => {

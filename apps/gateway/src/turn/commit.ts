@@ -1,10 +1,9 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
-import { createNode, estimateItemBytes, type ResponseNode } from '@turnpike/conversation';
+import { createNode, estimateItemBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
-import type { Artifacts, TurnContext, TurnItem } from '@turnpike/turns';
-import type { TurnParts } from './turn-run.js';
-import type { TurnInput } from './turn.service.js';
+import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
+import type { TurnInput } from './turn-input.js';
 
 export interface CommitInput {
   readonly turn: TurnContext;
@@ -14,7 +13,8 @@ export interface CommitInput {
   /** As they are after the input. */
   readonly artifacts: Artifacts;
   readonly input: TurnInput;
-  readonly parts: TurnParts;
+  readonly pipeline: Pipeline;
+  readonly store: ResponseStore;
 }
 
 /** Folds the output in and makes the response known: to its connection, and to the store when it is to be stored. */
@@ -24,12 +24,13 @@ export async function commit({
   assembler,
   artifacts,
   input,
-  parts,
+  pipeline,
+  store,
 }: CommitInput): Promise<void> {
   const { request, tenant, connection } = input;
   const format = (artifacts.get(Routing.name) as Route).format.name;
   const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
-  const folded = output.length === 0 ? artifacts : await parts.pipeline.run(turn.output(output), artifacts);
+  const folded = output.length === 0 ? artifacts : await pipeline.run(turn.output(output), artifacts);
   const node = createNode({
     id: assembler.response.id,
     tenant,
@@ -41,7 +42,7 @@ export async function commit({
     ownBytes: estimateItemBytes(turn.items) + estimateItemBytes(output) + promptBytes(parent, folded),
   });
   connection?.cache.add(node, connection.lane);
-  if (request.store) await parts.store.save(node);
+  if (request.store) await store.save(node);
 }
 
 /** Memory of the prompt ids this turn added. */

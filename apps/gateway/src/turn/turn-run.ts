@@ -1,15 +1,17 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, resolveParent, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
+import type { OutputParser } from '@turnpike/formats';
 import type { GenerateRequest } from '@turnpike/inference';
 import { ApiError, mintId, newResponse, responseErrorCode, type Usage } from '@turnpike/protocol';
 import { promptOf, Rendering } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
+import { Validation } from '@turnpike/validation';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
 import { commit } from './commit.js';
 import { KeepAlive } from './keep-alive.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
 import { logTurn } from './turn-log.js';
-import type { TurnInput, TurnOutcome } from './turn.service.js';
+import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts {
   readonly pipeline: Pipeline;
@@ -25,6 +27,18 @@ interface Result {
   readonly failure?: ApiError | undefined;
   /** Of every stage, after the input; undefined when preparation did not get that far, and nothing can follow. */
   readonly artifacts?: Artifacts | undefined;
+}
+
+/** What sampling needs once the prompt stands. */
+interface Sampling {
+  readonly turn: TurnContext;
+  readonly assembler: ResponseAssembler;
+  readonly keepAlive: KeepAlive;
+  readonly route: Route;
+  readonly prompt: GenerateRequest['prompt'];
+  /** Most tokens the engine may sample. */
+  readonly maxTokens: number;
+  readonly parser: OutputParser;
 }
 
 /** One turn, from its request to its terminal event. */
@@ -107,7 +121,10 @@ export class TurnRun {
       if (!this.#input.request.generate) {
         return { artifacts, ending: { status: 'completed' }, usage: usageOf(promptTokens, 0, 0, undefined) };
       }
-      return { artifacts, ...(await this.#sample(turn, assembler, keepAlive, route, prompt, maxTokens)) };
+      const tools = [...this.#input.request.tools, ...artifactOf(artifacts, Validation).addedTools];
+      const parser = route.format.parser(tools);
+      const sampled = await this.#sample({ turn, assembler, keepAlive, route, prompt, maxTokens, parser });
+      return { artifacts, ...sampled };
     } catch (thrown) {
       const usage = usageOf(promptTokens, 0, 0, undefined);
       if (this.#input.signal.aborted)
@@ -132,15 +149,16 @@ export class TurnRun {
     return Math.min(this.#input.request.maxOutputTokens ?? room, room);
   }
 
-  async #sample(
-    turn: TurnContext,
-    assembler: ResponseAssembler,
-    keepAlive: KeepAlive,
-    route: Route,
-    prompt: GenerateRequest['prompt'],
-    maxTokens: number,
-  ): Promise<SamplingResult> {
-    const { request } = this.#input;
+  #sample({
+    turn,
+    assembler,
+    keepAlive,
+    route,
+    prompt,
+    maxTokens,
+    parser,
+  }: Sampling): Promise<SamplingResult> {
+    const { temperature, topP } = this.#input.request;
     this.#lifecycle.move('dispatched');
     return sample({
       engine: route.engine,
@@ -149,10 +167,10 @@ export class TurnRun {
         prompt,
         maxTokens,
         stopIds: route.format.stopIds,
-        temperature: request.temperature,
-        topP: request.topP,
+        temperature,
+        topP,
       },
-      parser: route.format.parser(request.tools),
+      parser,
       assembler,
       sink: keepAlive,
       signal: turn.signal,
@@ -173,7 +191,7 @@ export class TurnRun {
     if (ending.status === 'failed') {
       if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
     } else if (artifacts !== undefined) {
-      await commit({ turn, parent, assembler, artifacts, input: this.#input, parts: this.#parts });
+      await commit({ turn, parent, assembler, artifacts, input: this.#input, ...this.#parts });
     }
     sink.send([assembler.terminal()]);
     this.#lifecycle.move('settled');

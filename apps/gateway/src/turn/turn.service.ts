@@ -1,30 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ConnectionCache, ResponseStore } from '@turnpike/conversation';
-import type { ApiError, ResponseObject, ResponseRequest } from '@turnpike/protocol';
-import { Pipeline, type LaneId } from '@turnpike/turns';
+import type { ResponseStore } from '@turnpike/conversation';
+import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
-import type { EventSink } from './event-sink.js';
+import type { TurnInput, TurnOutcome } from './turn-input.js';
 import { TurnRun } from './turn-run.js';
-
-/** One request on its way to a response. */
-export interface TurnInput {
-  readonly request: ResponseRequest;
-  readonly tenant: string;
-  readonly sink: EventSink;
-  /** Ends when the client is gone. */
-  readonly signal: AbortSignal;
-  /** The WebSocket it came over, and the lane. */
-  readonly connection?: { readonly cache: ConnectionCache; readonly lane: LaneId } | undefined;
-}
-
-export interface TurnOutcome {
-  /** Final: completed, incomplete or failed. */
-  readonly response: ResponseObject;
-  /** Why a failed response failed. */
-  readonly failure?: ApiError | undefined;
-}
 
 /** Runs turns, the same way for every transport. */
 @Injectable()

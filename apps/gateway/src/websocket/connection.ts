@@ -1,6 +1,6 @@
 import type { Principal } from '@turnpike/access';
 import type { ConnectionCache } from '@turnpike/conversation';
-import { ApiError, parseRequest, type ResponseRequest } from '@turnpike/protocol';
+import { ApiError, parseRequestInSlices } from '@turnpike/protocol';
 import { LaneScheduler } from '@turnpike/turns';
 import type { WebSocket } from 'ws';
 import { log } from '../log.js';
@@ -16,10 +16,14 @@ export interface ConnectionParts {
   readonly turns: TurnService;
 }
 
-/** A request on its lane, or the error that its lane gets when its turn comes. */
-type Job = { readonly streamId: string | undefined } & (
-  { readonly request: ResponseRequest } | { readonly error: ApiError }
-);
+/**
+ * A request on its lane. It is read when its turn comes, so that the error of one that cannot be read is never taken
+ * for the failure of the turn before it.
+ */
+interface Job {
+  readonly streamId: string | undefined;
+  readonly body: Record<string, unknown>;
+}
 
 /** How often a silent client is pinged, in ms; two pings without an answer end the connection. */
 const PING_MS = 20_000;
@@ -63,18 +67,9 @@ export class Connection {
       if (isBinary) throw new ApiError('binary_frame');
       const frame = readFrame(data.toString('utf8'));
       if (frame.kind === 'answered') this.#parts.outbox.sendText(frame.reply);
-      if (frame.kind === 'create') this.#submit(this.#jobOf(frame.body, frame.streamId));
+      if (frame.kind === 'create') this.#submit(frame);
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown));
-    }
-  }
-
-  /** A request that cannot be read keeps its place in the lane: its error must not overtake the turn before it. */
-  #jobOf(body: Record<string, unknown>, streamId: string | undefined): Job {
-    try {
-      return { streamId, request: parseRequest(body, 'websocket') };
-    } catch (thrown) {
-      return { streamId, error: ApiError.from(thrown) };
     }
   }
 
@@ -91,10 +86,9 @@ export class Connection {
 
   async #run(job: Job): Promise<void> {
     try {
-      if ('error' in job) throw job.error;
       const { outbox, principal, cache, turns } = this.#parts;
       await turns.run({
-        request: job.request,
+        request: await parseRequestInSlices(job.body, 'websocket'),
         tenant: principal.tenant,
         sink: outbox,
         signal: this.#gone.signal,

@@ -127,6 +127,7 @@ describe('errorFrame', () => {
     expect(JSON.parse(errorFrame(notFound))).toEqual({
       type: 'error',
       status: 400,
+      sequence_number: 0,
       error: {
         type: 'invalid_request_error',
         code: 'previous_response_not_found',

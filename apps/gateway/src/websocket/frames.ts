@@ -6,12 +6,16 @@ export type ClientFrame =
   | { kind: 'answered'; reply: string }
   | { kind: 'ignored' };
 
-/** The nested error frame. Without `status` and nesting Codex waits for its idle timeout. */
+/**
+ * The nested error frame, in the one shape that every client takes: without `status` and nesting Codex waits for its
+ * idle timeout, and the AI SDK does not know an error without `sequence_number`.
+ */
 export function errorFrame(error: ApiError, streamId?: string): string {
   const headers = error.retryAfter === undefined ? undefined : { 'retry-after': String(error.retryAfter) };
   return JSON.stringify({
     type: 'error',
     status: error.status,
+    sequence_number: 0,
     ...(streamId === undefined ? {} : { stream_id: streamId }),
     error: { ...error.body, ...(headers && { headers }) },
     ...(headers && { headers }),

@@ -114,16 +114,25 @@ export function parseItem(value: unknown, path: string): Item {
 }
 
 /**
- * The `input` of a request: a string is one user message.
+ * The `input` of a request, item by item: a string is one user message.
  * @throws ApiError naming the item and field
  */
-export function parseInput(value: unknown, path = 'input'): Item[] {
-  if (isAbsent(value)) return [];
+export function* inputItems(value: unknown, path: string): Generator<Item> {
+  if (isAbsent(value)) return;
   if (typeof value === 'string') {
-    return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: value }] }];
+    yield { type: 'message', role: 'user', content: [{ type: 'input_text', text: value }] };
+    return;
   }
   if (!Array.isArray(value)) throw wrongType(path, 'string or array', value);
-  return value.map((item, index) => parseItem(item, `${path}[${index}]`));
+  for (const [index, item] of value.entries()) yield parseItem(item, `${path}[${index}]`);
+}
+
+/**
+ * All items of an `input`.
+ * @throws ApiError naming the item and field
+ */
+export function parseInput(value: unknown): Item[] {
+  return [...inputItems(value, 'input')];
 }
 
 /** Content may be a string for every role; the part it becomes depends on who speaks. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '../errors.js';
-import { parseRequest, parseStreamId } from './request.js';
+import { parseRequest, parseRequestInSlices, parseStreamId } from './request.js';
 
 const DEFAULTS = {
   model: 'm',
@@ -228,6 +228,28 @@ describe('stream_id', () => {
     expect(errorOf({ model: 'm', stream_id: id }, 'websocket').body).toMatchObject({
       code: 'invalid_stream_id',
       param: 'stream_id',
+    });
+  });
+});
+
+describe('parsing in slices', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ role: 'user', content: `${index}` }));
+
+  it('lets others have their turn between the slices of a long input', async () => {
+    const order: string[] = [];
+    const parsed = parseRequestInSlices({ model: 'm', input: many(5_000) }, 'http');
+    setImmediate(() => order.push('another'));
+    const request = await parsed;
+    order.push('parsed');
+    expect(order).toEqual(['another', 'parsed']);
+    expect(request).toEqual(parseRequest({ model: 'm', input: many(5_000) }, 'http'));
+  });
+
+  it('names the item at fault in any slice', async () => {
+    const input = [...many(1_234), { type: 'nonsense' }];
+    await expect(parseRequestInSlices({ model: 'm', input }, 'http')).rejects.toMatchObject({
+      param: 'input[1234].type',
     });
   });
 });
