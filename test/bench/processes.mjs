@@ -1,6 +1,7 @@
 // The processes of a benchmark: each part on its own, as in real life, so that CPU can be told apart.
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,25 +14,33 @@ const FLOOR = join(ROOT, 'test/bench/floor.mjs');
 /** Clock ticks a second in /proc/PID/stat; 100 on every Linux that Node runs on. */
 const TICKS = 100;
 
-/** Starts a process and waits for the line of its stdout that holds `ready`; resolves with the URL in that line. */
+/**
+ * Starts a process and waits for the line of its stdout that holds `ready`; resolves with the URL in that line. It ends
+ * with this one. `turns` collects what it logs about turns.
+ */
 function start(args, ready, env = {}) {
   const child = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, ...env },
+  });
+  const turns = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (line.includes('"msg":"turn ended"')) turns.push(JSON.parse(line));
+    else process.stderr.write(`${line}\n`);
   });
   return new Promise((resolve, reject) => {
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
       const line = text.split('\n').find((each) => each.includes(ready) && /http:\/\/\S+/.test(each));
-      if (line) resolve({ child, url: /http:\/\/[^\s/]+/.exec(line)[0] });
+      if (line) resolve({ child, turns, url: /http:\/\/[^\s/]+/.exec(line)[0] });
     });
     child.once('exit', (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)));
   });
 }
 
 /** Engine, gateway and floor, connected; `stop()` ends them all. */
-export async function startProcesses({ tps, ttftMs, prefillUsPerToken }) {
+export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'warn' }) {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const engine = await start(
     [
@@ -58,10 +67,10 @@ export async function startProcesses({ tps, ttftMs, prefillUsPerToken }) {
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
-      process.env.BENCH_LOG ?? 'log: warn',
+      `log: ${log}`,
     ].join('\n'),
   );
-  const gateway = await start([...(process.env.BENCH_NODE ?? '').split(' ').filter(Boolean), GATEWAY, '--config', config], 'turnpike ready', {
+  const gateway = await start([GATEWAY, '--config', config], 'turnpike ready', {
     PORT: '',
     HOST: '',
     LOG_LEVEL: '',

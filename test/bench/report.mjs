@@ -71,3 +71,29 @@ export function printTable(rows, ratios, { tps, ttftMs, calls, rounds }) {
   for (const [name, value] of Object.entries(ratios)) lines.push(`| ${name} | ${value.toFixed(2)} |`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
+
+/** Prints where the gateway's time goes: medians of what it logs about each turn. */
+export function printStages(results) {
+  const lines = [
+    '',
+    '| context | transport | validation ms | rendering ms | tokens encoded | request read to engine called ms |',
+    '| ---: | --- | ---: | ---: | ---: | ---: |',
+  ];
+  const groups = new Map();
+  for (const { name, contextTokens, log } of results) {
+    if (log.length === 0) continue;
+    const key = `${contextTokens.toLocaleString('en-US')} | ${name}`;
+    groups.set(key, [...(groups.get(key) ?? []), ...log]);
+  }
+  for (const [key, turns] of groups) {
+    const dispatched = (turn) => Number(/dispatched\+([\d.]+)/.exec(turn.states)[1]);
+    const cells = [
+      (median(turns.map((turn) => turn.stages_us.validation)) / 1000).toFixed(2),
+      (median(turns.map((turn) => turn.stages_us.rendering)) / 1000).toFixed(2),
+      median(turns.map((turn) => turn.work.tokens_encoded)).toLocaleString('en-US'),
+      median(turns.map(dispatched)).toFixed(1),
+    ];
+    lines.push(`| ${key} | ${cells.join(' | ')} |`);
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { contextText } from './context.mjs';
 import { cpuMs, startProcesses } from './processes.mjs';
-import { printTable, ratiosOf, summarise } from './report.mjs';
+import { printStages, printTable, ratiosOf, summarise } from './report.mjs';
 import { floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
 
 const HELP = `npm run bench -- [options]
@@ -20,7 +20,8 @@ Options:
   --rounds N        loops per transport and context (3)
   --tps N           engine speed, tokens/s (1000)
   --ttft-ms N       engine's time to the first token, ms (20)
-  --compact         one round, for a look in under two minutes
+  --stages          show where the gateway's time goes in a turn (its debug log is on, which costs a little)
+  --compact         two rounds, for a look in under two minutes
   --json FILE       write all numbers, with a flat 'ratios' object
   --help
 
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     tps: { type: 'string', default: '1000' },
     'ttft-ms': { type: 'string', default: '20' },
+    stages: { type: 'boolean', default: false },
     compact: { type: 'boolean', default: false },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -48,13 +50,13 @@ if (values.help) {
 
 const contexts = values.contexts.split(',').map(Number);
 const calls = Number(values.calls);
-const rounds = values.compact ? 1 : Number(values.rounds);
+const rounds = values.compact ? 2 : Number(values.rounds);
 /** Prefill cost of the simulated engine: 2 us a token is 500,000 tokens/s. */
 const speed = { tps: Number(values.tps), ttftMs: Number(values['ttft-ms']), prefillUsPerToken: 2 };
 /** What a tool returns: about 100 tokens. */
 const TOOL_OUTPUT = 'src/turns/pipeline.ts: 42 lines checked, nothing to report. '.repeat(7);
 
-const processes = await startProcesses(speed);
+const processes = await startProcesses({ ...speed, log: values.stages ? 'debug' : 'warn' });
 const transports = {
   'http-replay': {
     open: () => httpTransport(processes.gateway.url, { full: true }),
@@ -84,6 +86,7 @@ async function loop(name, contextTokens, salt) {
   const history = [];
   const turns = [];
   let previous;
+  const logged = server.turns.length;
   const startedAt = performance.now();
   let cpuBefore = Number.NaN;
   for (;;) {
@@ -105,7 +108,7 @@ async function loop(name, contextTokens, salt) {
   const cpu = (cpuMs(server) - cpuBefore) / (turns.length - 1);
   await transport.close();
   if (turns.length !== calls + 1) throw new Error(`${name}: ${turns.length} turns instead of ${calls + 1}`);
-  return { wallMs, cpuMs: cpu, turns: turns.slice(1) };
+  return { wallMs, cpuMs: cpu, turns: turns.slice(1), log: server.turns.slice(logged + 1) };
 }
 
 const results = [];
@@ -128,5 +131,6 @@ try {
 const rows = summarise(results);
 const ratios = ratiosOf(rows, contexts);
 printTable(rows, ratios, { ...speed, calls, rounds });
+if (values.stages) printStages(results);
 if (values.json)
   writeFileSync(values.json, `${JSON.stringify({ speed, calls, rounds, rows, ratios }, null, 2)}\n`);

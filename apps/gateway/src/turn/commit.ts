@@ -28,6 +28,7 @@ export async function commit({
   store,
 }: CommitInput): Promise<void> {
   const { request, tenant, connection } = input;
+  if (connection === undefined && !request.store) return;
   const format = (artifacts.get(Routing.name) as Route).format.name;
   const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
   const folded = output.length === 0 ? artifacts : await pipeline.run(turn.output(output), artifacts);

@@ -35,6 +35,8 @@ export class ResponsesWsAdapter extends WsAdapter {
       noServer: true,
       maxPayload: this.#state().config.limits.frameBytes,
       perMessageDeflate: false,
+      // One message a tick: thousands of tiny ones in one packet must not hold up other connections.
+      allowSynchronousEvents: false,
       ...MESSAGE_BOUNDS,
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
