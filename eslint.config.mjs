@@ -8,7 +8,7 @@ const rawSocketWrite = {
 };
 
 const nodeGlobals = Object.fromEntries(
-  ['process', 'console', 'URL', 'Buffer', 'performance', 'setTimeout', 'clearTimeout', 'fetch'].map(
+  ['module', 'process', 'console', 'URL', 'Buffer', 'performance', 'setTimeout', 'clearTimeout', 'fetch'].map(
     (name) => [name, 'readonly'],
   ),
 );
