@@ -1,6 +1,8 @@
 /** Native ESM (Nest 12 is ESM only), TypeScript compiled by swc; type checking is `npm run typecheck`. */
 export default {
   testEnvironment: 'node',
+  // The machine may be slow or busy; a time-out is for a test that hangs.
+  testTimeout: 60_000,
   testMatch: ['<rootDir>/{apps,libs,test}/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
