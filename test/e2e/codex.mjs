@@ -105,7 +105,8 @@ stream_max_retries = 0
   const turns = gateway.log
     .slice(from)
     .split('\n')
-    .filter((line) => line.includes('"msg":"turn ended"'));
+    .filter((line) => line.includes('"msg":"turn ended"'))
+    .map((line) => JSON.parse(line));
   if (code !== 0) return `exit code ${code}\n${output}`;
   if (!output.includes(ECHO)) return `the command's output is missing\n${output}`;
   const answer =
@@ -115,6 +116,8 @@ stream_max_retries = 0
       .at(-1) ?? '';
   if (!answer.includes(ECHO)) return `the answer does not quote the command's output\n${output}`;
   if (turns.length < 2) return `the gateway saw ${turns.length} turns\n${output}`;
+  const transport = webSocket ? 'websocket' : 'http';
+  if (turns.some((turn) => turn.transport !== transport)) return `not every turn came over ${transport}`;
   return undefined;
 }
 

@@ -5,15 +5,17 @@ import { log } from '../log.js';
 export interface FinishedTurn {
   readonly turn: TurnContext;
   readonly response: ResponseObject;
+  readonly transport: 'websocket' | 'http';
   readonly lifecycle: TurnLifecycle;
   readonly failure: ApiError | undefined;
 }
 
 /** One line a turn: counts and times, and never a word of what was said. */
-export function logTurn({ turn, response, lifecycle, failure }: FinishedTurn): void {
+export function logTurn({ turn, response, transport, lifecycle, failure }: FinishedTurn): void {
   const line = {
     response: response.id,
     tenant: turn.tenant,
+    transport,
     model: response.model,
     status: response.status,
     input_tokens: response.usage?.input_tokens,

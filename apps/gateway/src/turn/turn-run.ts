@@ -195,7 +195,8 @@ export class TurnRun {
     }
     sink.send([assembler.terminal()]);
     this.#lifecycle.move('settled');
-    logTurn({ turn, response: assembler.response, lifecycle: this.#lifecycle, failure });
+    const transport = this.#input.connection === undefined ? 'http' : 'websocket';
+    logTurn({ turn, response: assembler.response, transport, lifecycle: this.#lifecycle, failure });
     return { response: assembler.response, failure };
   }
 
