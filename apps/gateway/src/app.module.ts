@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { MemoryResponseStore } from '@turnpike/conversation';
+import { MemoryResponseStore, ResumeWindow } from '@turnpike/conversation';
 import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { ValidationStage } from '@turnpike/validation';
@@ -26,6 +26,11 @@ export class AppModule {
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         { provide: STORE, useFactory: () => new MemoryResponseStore(config.limits.storeBytes) },
+        {
+          provide: ResumeWindow,
+          useFactory: () =>
+            new ResumeWindow({ windowMs: config.limits.resumeMs, bytes: config.limits.resumeBytes }),
+        },
         Formats,
         Engines,
         {

@@ -28,9 +28,25 @@ export async function startGateway(config: Config, simArguments: readonly string
     );
   }
   stopOnSignal(async () => {
-    await app.close();
+    await close(app, config.limits.drainMs);
     await engine?.stop();
   });
+}
+
+/** How often connections that have become idle are looked for while the server stops, in ms. */
+const IDLE_CHECK_MS = 50;
+
+/** Closes the application once what runs is done: Nest waits for every connection, kept-alive idle ones too. */
+async function close(app: NestExpressApplication, drainMs: number): Promise<void> {
+  const server = app.getHttpServer();
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(deadline);
+  }
 }
 
 /** The application, listening nowhere yet. */

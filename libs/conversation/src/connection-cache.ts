@@ -43,6 +43,13 @@ export class ConnectionCache implements ParentSource {
     return this.#nodes.get(tenant, id);
   }
 
+  /** The response, which this cache then gives up: it belongs to the connection that goes on with it. */
+  take(tenant: string, id: string): ResponseNode | undefined {
+    const node = this.#nodes.get(tenant, id);
+    if (node !== undefined) this.#nodes.evict(tenant, id);
+    return node;
+  }
+
   /**
    * A continuation of `parentId` in `lane` was refused (4xx, 5xx) or ended as failed. OpenAI's rule: in the lane the
    * parent belongs to, that evicts the parent; a fork that failed in another lane leaves it.

@@ -3,3 +3,4 @@ export { NodeCache } from './node-cache.js';
 export { ConnectionCache } from './connection-cache.js';
 export { MemoryResponseStore, type ResponseStore } from './response-store.js';
 export { resolveParent, type ParentSource } from './parent.js';
+export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';

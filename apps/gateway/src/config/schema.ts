@@ -47,6 +47,18 @@ const limits = z.strictObject({
     .int()
     .min(0)
     .default(64 * MIB),
+  /** How long the responses of a lost connection can be continued on a new one, in ms; 0 switches this off. */
+  resumeMs: z.int().min(0).max(3_600_000).default(30_000),
+  /** Bytes of conversation that lost connections may keep together. */
+  resumeBytes: z
+    .int()
+    .min(0)
+    .default(256 * MIB),
+  /** How long a WebSocket may live, in ms. Source: OpenAI's 60 minutes. */
+  connectionMs: z
+    .int()
+    .min(1_000)
+    .default(60 * 60_000),
   /** Bytes of conversation that `store: true` responses may keep in memory. */
   storeBytes: z
     .int()

@@ -6,6 +6,7 @@ import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
+import { ResponsesGateway } from '../websocket/responses.gateway.js';
 import { readBody } from './read-body.js';
 import { SseSink } from './sse-sink.js';
 
@@ -16,12 +17,14 @@ export class ResponsesController {
     @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(TurnService) private readonly turns: TurnService,
+    @Inject(ResponsesGateway) private readonly gateway: ResponsesGateway,
   ) {}
 
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
     const started = performance.now();
     const { tenant } = this.keys.authenticate(request.headers.authorization);
+    if (this.gateway.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
     const body = await readBody(request, this.config.limits.bodyBytes);
     const parsed = await parseRequestInSlices(parseJson(body), 'http');
     response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });

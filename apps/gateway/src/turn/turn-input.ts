@@ -1,4 +1,4 @@
-import type { ConnectionCache } from '@turnpike/conversation';
+import type { ConnectionCache, ParentSource } from '@turnpike/conversation';
 import type { ApiError, ResponseObject, ResponseRequest } from '@turnpike/protocol';
 import type { LaneId } from '@turnpike/turns';
 import type { EventSink } from './event-sink.js';
@@ -10,8 +10,15 @@ export interface TurnInput {
   readonly sink: EventSink;
   /** Ends when the client is gone. */
   readonly signal: AbortSignal;
-  /** The WebSocket it came over, and the lane. */
-  readonly connection?: { readonly cache: ConnectionCache; readonly lane: LaneId } | undefined;
+  readonly connection?: TurnConnection | undefined;
+}
+
+/** The WebSocket a request came over. */
+export interface TurnConnection {
+  readonly cache: ConnectionCache;
+  readonly lane: LaneId;
+  /** Responses of connections that were lost a moment ago. */
+  readonly lost: ParentSource;
 }
 
 /** What became of a turn. */

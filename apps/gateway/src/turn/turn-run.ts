@@ -78,7 +78,8 @@ export class TurnRun {
     const { request, tenant, connection } = this.#input;
     const { previousResponseId } = request;
     if (previousResponseId === undefined) return undefined;
-    const sources = connection === undefined ? [this.#parts.store] : [connection.cache, this.#parts.store];
+    const { store } = this.#parts;
+    const sources = connection === undefined ? [store] : [connection.cache, connection.lost, store];
     return resolveParent(tenant, previousResponseId, sources);
   }
 

@@ -1,9 +1,10 @@
 import type { Principal } from '@turnpike/access';
-import type { ConnectionCache } from '@turnpike/conversation';
+import type { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
 import { ApiError, parseRequestInSlices } from '@turnpike/protocol';
-import { LaneScheduler } from '@turnpike/turns';
+import { LaneScheduler, type LaneId } from '@turnpike/turns';
 import type { WebSocket } from 'ws';
 import { log } from '../log.js';
+import type { TurnConnection } from '../turn/turn-input.js';
 import type { TurnService } from '../turn/turn.service.js';
 import { errorFrame, readFrame } from './frames.js';
 import type { Outbox } from './outbox.js';
@@ -13,7 +14,10 @@ export interface ConnectionParts {
   readonly outbox: Outbox;
   readonly principal: Principal;
   readonly cache: ConnectionCache;
+  readonly resume: ResumeWindow;
   readonly turns: TurnService;
+  /** How long the connection may live, in ms. */
+  readonly lifetimeMs: number;
 }
 
 /**
@@ -27,8 +31,11 @@ interface Job {
 
 /** How often a silent client is pinged, in ms; two pings without an answer end the connection. */
 const PING_MS = 20_000;
-/** RFC 6455: "service restart". SDKs that reconnect do so after this code. */
+/** RFC 6455: "service restart" and "going away". SDKs that reconnect do so after either. */
 const CLOSE_SERVICE_RESTART = 1012;
+const CLOSE_GOING_AWAY = 1001;
+/** RFC 6455: there was no close frame, the network or the peer is gone. */
+const CLOSED_ABNORMALLY = 1006;
 
 /** One WebSocket: reads frames, runs them on their lanes, answers through its outbox. */
 export class Connection {
@@ -36,8 +43,10 @@ export class Connection {
   readonly #lanes = new LaneScheduler<Job>();
   readonly #gone = new AbortController();
   readonly #ping: NodeJS.Timeout;
+  readonly #lifetime: NodeJS.Timeout;
   #unanswered = 0;
-  #draining = false;
+  /** Why no further turns are taken. */
+  #refusal: ApiError | undefined;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: ConnectionParts) {
@@ -46,20 +55,33 @@ export class Connection {
     client.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary));
     client.on('pong', () => (this.#unanswered = 0));
     client.on('error', (error) => log.debug({ err: error }, 'websocket error'));
-    client.on('close', () => this.#close());
+    client.on('close', (code) => this.#close(code));
     this.#ping = setInterval(() => this.#beat(), PING_MS).unref();
+    this.#lifetime = setTimeout(() => void this.#expire(), parts.lifetimeMs).unref();
   }
 
   /** Refuses new turns, lets running and queued ones finish, then closes; resolves when the socket may go. */
   async drain(deadline: AbortSignal): Promise<void> {
-    this.#draining = true;
-    if (this.#lanes.running > 0 && !deadline.aborted) {
-      await new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
-        deadline.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
+    this.#refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    await this.#idle(deadline);
     this.#parts.client.close(CLOSE_SERVICE_RESTART, 'the server is restarting');
+  }
+
+  /** The connection has reached its age: it says so, also when nothing runs, and closes once nothing does. */
+  async #expire(): Promise<void> {
+    this.#refusal = new ApiError('websocket_connection_limit_reached');
+    this.#refuse(this.#refusal);
+    await this.#idle(this.#gone.signal);
+    this.#parts.client.close(CLOSE_GOING_AWAY, 'the connection has reached its age');
+  }
+
+  /** Resolves when nothing runs any more, or at the deadline. */
+  async #idle(deadline: AbortSignal): Promise<void> {
+    if (this.#lanes.running === 0 || deadline.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      deadline.addEventListener('abort', () => resolve(), { once: true });
+    });
   }
 
   #message(data: Buffer, isBinary: boolean): void {
@@ -74,8 +96,7 @@ export class Connection {
   }
 
   #submit(job: Job): void {
-    if (this.#draining)
-      return this.#refuse(new ApiError('server_shutting_down', { retryAfter: 1 }), job.streamId);
+    if (this.#refusal !== undefined) return this.#refuse(this.#refusal, job.streamId);
     const decision = this.#lanes.submit(job.streamId, job);
     if (decision.kind === 'start') void this.#run(job);
     if (decision.kind === 'refuse') {
@@ -86,13 +107,13 @@ export class Connection {
 
   async #run(job: Job): Promise<void> {
     try {
-      const { outbox, principal, cache, turns } = this.#parts;
+      const { outbox, principal, turns } = this.#parts;
       await turns.run({
         request: await parseRequestInSlices(job.body, 'websocket'),
         tenant: principal.tenant,
         sink: outbox,
         signal: this.#gone.signal,
-        connection: { cache, lane: job.streamId },
+        connection: this.#connection(job.streamId),
       });
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown), job.streamId);
@@ -113,10 +134,23 @@ export class Connection {
     this.#parts.client.ping();
   }
 
-  #close(): void {
+  /** What a turn of this lane sees of the connection. What it takes from a lost one joins this one's cache. */
+  #connection(lane: LaneId): TurnConnection {
+    const { cache, resume } = this.#parts;
+    const load = (tenant: string, id: string) => {
+      const node = resume.take(tenant, id);
+      if (node !== undefined) cache.add(node, lane);
+      return node;
+    };
+    return { cache, lane, lost: { load } };
+  }
+
+  #close(code: number): void {
     clearInterval(this.#ping);
+    clearTimeout(this.#lifetime);
     this.#lanes.clear();
     this.#gone.abort();
-    this.#parts.cache.clear();
+    if (code === CLOSED_ABNORMALLY || this.#refusal !== undefined) this.#parts.resume.park(this.#parts.cache);
+    else this.#parts.cache.clear();
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, type BeforeApplicationShutdown } from '@nestjs/common';
 import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
 import type { Principal } from '@turnpike/access';
-import { ConnectionCache } from '@turnpike/conversation';
+import { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -26,6 +26,7 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(TurnService) private readonly turns: TurnService,
+    @Inject(ResumeWindow) private readonly resume: ResumeWindow,
   ) {}
 
   /** Open connections. */
@@ -45,7 +46,9 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
       outbox: new Outbox(client, handshake.socket, limits),
       principal: handshake.principal,
       cache: new ConnectionCache(handshake.principal.tenant, limits.connectionCacheBytes),
+      resume: this.resume,
       turns: this.turns,
+      lifetimeMs: limits.connectionMs,
     });
     this.#connections.add(connection);
     client.on('close', () => this.#connections.delete(connection));
