@@ -76,7 +76,7 @@ describe('readBody', () => {
     expect((await errorOf(request)).code).toBe('invalid_json');
   });
 
-  it.each(['gzip', 'zstd', 'br', 'gzip, identity'])('refuses a body in %s', async (encoding) => {
+  it.each(['compress', 'gzip, identity'])('refuses a body in %s', async (encoding) => {
     const error = await errorOf(requestOf(['x'], { 'content-encoding': encoding }));
     expect([error.code, error.status]).toEqual(['unsupported_encoding', 415]);
   });
