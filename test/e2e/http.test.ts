@@ -123,6 +123,25 @@ describe('POST /v1/responses', () => {
   });
 });
 
+describe('POST /v1/responses/input_tokens', () => {
+  it('counts what a turn then reads, and keeps nothing', async () => {
+    const first = (await (await post({ model: 'sim', input: 'a' })).json()) as { id: string };
+    const body = { model: 'sim', input: 'b', instructions: 'Be brief.', previous_response_id: first.id };
+    const counted = await post(body, '/v1/responses/input_tokens');
+    expect(counted.status).toBe(200);
+    const response = (await (await post(body)).json()) as { usage: { input_tokens: number } };
+    expect(await counted.json()).toEqual({
+      object: 'response.input_tokens',
+      input_tokens: response.usage.input_tokens,
+    });
+  });
+
+  it('fails as the turn would', async () => {
+    const answer = await post({ model: 'nope', input: 'b' }, '/v1/responses/input_tokens');
+    expect(await answer.json()).toMatchObject({ error: { code: 'model_not_found', param: 'model' } });
+  });
+});
+
 describe('other addresses', () => {
   it('GET /v1/responses explains itself', async () => {
     const answer = await fetch(`${app.url}/v1/responses`);

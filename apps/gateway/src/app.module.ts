@@ -8,6 +8,7 @@ import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
 import { HealthController } from './http/health.controller.js';
+import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { stageList } from './stages.js';
@@ -21,7 +22,7 @@ export class AppModule {
   static register(config: Config): DynamicModule {
     return {
       module: AppModule,
-      controllers: [ResponsesController, ModelsController, HealthController],
+      controllers: [InputTokensController, ResponsesController, ModelsController, HealthController],
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ResponseStore } from '@turnpike/conversation';
+import type { ResponseRequest } from '@turnpike/protocol';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 import { TurnRun } from './turn-run.js';
 
@@ -35,5 +37,13 @@ export class TurnService {
       store: this.#store,
       keepAliveMs: this.#keepAliveMs,
     }).run();
+  }
+
+  /**
+   * Tokens that a request would make the model read; nothing is sampled and nothing kept.
+   * @throws ApiError as the turn would
+   */
+  countInput(request: ResponseRequest, tenant: string): Promise<number> {
+    return countInputTokens(request, tenant, { pipeline: this.#pipeline, store: this.#store });
   }
 }
