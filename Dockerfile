@@ -12,6 +12,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# Where the store is, unless the configuration names a database: mount a volume here to keep it.
+RUN mkdir data && chown node:node data
 USER node
 EXPOSE 8686
 CMD ["node", "dist/apps/gateway/apps/gateway/src/main.js"]

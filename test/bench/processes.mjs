@@ -39,8 +39,11 @@ function start(args, ready, env = {}) {
   });
 }
 
-/** Engine, gateway and floor, connected; `stop()` ends them all. */
-export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'warn' }) {
+/**
+ * Engine, gateway and floor, connected; `stop()` ends them all. The store is a file of the benchmark's own unless
+ * `databaseUrl` names a Postgres database.
+ */
+export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'warn', databaseUrl = '' }) {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const engine = await start(
     [
@@ -67,21 +70,35 @@ export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'wa
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
+      `store: { path: "${join(folder, 'turnpike.db')}" }`,
+      // A plain gateway does not recognise a conversation that is sent whole.
+      'limits: { replayBytes: 0 }',
       `log: ${log}`,
     ].join('\n'),
   );
-  const gateway = await start([GATEWAY, '--config', config], 'turnpike ready', {
-    PORT: '',
-    HOST: '',
-    LOG_LEVEL: '',
-  });
+  const startGateway = () =>
+    start([GATEWAY, '--config', config], 'turnpike ready', {
+      PORT: '',
+      HOST: '',
+      LOG_LEVEL: '',
+      DATABASE_URL: databaseUrl,
+    });
+  const gateway = await startGateway();
   const floor = await start([FLOOR, engine.url], 'floor ready');
   return {
     engine,
     gateway,
     floor,
+    /** Another one on the same store, with nothing in memory. */
+    async restartGateway() {
+      const { child } = this.gateway;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await ended;
+      this.gateway = await startGateway();
+    },
     stop() {
-      for (const { child } of [gateway, floor, engine]) child.kill('SIGTERM');
+      for (const { child } of [this.gateway, floor, engine]) child.kill('SIGTERM');
       rmSync(folder, { recursive: true, force: true });
     },
   };

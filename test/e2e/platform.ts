@@ -31,10 +31,14 @@ export class App {
     env: Record<string, string> = {},
   ): Promise<App> {
     if (!existsSync(MAIN[app])) throw new Error(`${MAIN[app]} is missing: run \`npm run build\` first`);
+    // Where the app keeps its data unless it is told otherwise: no two share it.
+    const folder = mkdtempSync(join(tmpdir(), 'turnpike-app-'));
     const child = spawn(process.execPath, [MAIN[app], ...args], {
+      cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'debug', ...env },
     });
+    child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     let text = '';
     return new Promise((resolve, reject) => {
       const onData = (chunk: Buffer) => {

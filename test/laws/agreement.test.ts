@@ -7,7 +7,7 @@ import { SocketClient, terminalOf, type WireItem } from '../e2e/socket-client.js
  * Three ways to say the same: WebSocket continuation, HTTP with `previous_response_id`, and a full replay of all items.
  * Law 1 says that the engine then gets the same prompt, token for token.
  */
-type Way = 'websocket' | 'http-previous' | 'http-replay';
+type Way = 'websocket' | 'http-previous' | 'http-replay' | 'http-replay-sealed' | 'http-replay-known';
 
 interface Step {
   /** A user message; undefined answers the open calls. */
@@ -99,16 +99,22 @@ const REPLAY_DIFFERS: [name: string, steps: Step[]][] = [
 
 let engine: App;
 let recorder: Recorder;
+/** Starts every replay from scratch, which is what is compared. */
 let gateway: Awaited<ReturnType<typeof startGateway>>;
+/** Recognises the beginning of a replay. */
+let reusing: Awaited<ReturnType<typeof startGateway>>;
 
 beforeAll(async () => {
   engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
   recorder = await Recorder.start(engine.url);
-  gateway = await startGateway(recorder.url);
+  gateway = await startGateway(recorder.url, ['limits: { replayBytes: 0 }']);
+  reusing = await startGateway(recorder.url);
 });
 afterAll(async () => {
-  await gateway.stop();
-  gateway.cleanUp();
+  for (const each of [gateway, reusing]) {
+    await each.stop();
+    each.cleanUp();
+  }
   await recorder.stop();
   await engine.stop();
 });
@@ -126,26 +132,39 @@ async function promptsOf(way: Way, steps: readonly Step[]): Promise<number[][]> 
         ? open.map((call, index) => outputFor(call, index))
         : [{ role: 'user', content: say }];
     const body = { model: 'sim', tools: TOOLS, ...settings };
-    const request =
-      way === 'http-replay'
-        ? { ...body, input: [...history, ...added] }
-        : { ...body, input: added, ...(previous === undefined ? {} : { previous_response_id: previous }) };
-    const response = client ? terminalOf(await client.create(request)).response : await post(request);
+    const request = way.startsWith('http-replay')
+      ? { ...body, input: [...history, ...added] }
+      : { ...body, input: added, ...(previous === undefined ? {} : { previous_response_id: previous }) };
+    const response = client
+      ? terminalOf(await client.create(request)).response
+      : await post(way === 'http-replay-known' ? reusing : gateway, request);
     expect(response.status).toBe('completed');
     previous = response.id;
     open = response.output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call');
-    history.push(...added, ...response.output);
+    history.push(
+      ...added,
+      ...(way === 'http-replay-sealed' ? response.output.map(sealedOnly) : response.output),
+    );
   }
   client?.close();
   return [...recorder.prompts];
+}
+
+/** A reasoning item as Codex sends it back: what the server sealed, and no text. */
+function sealedOnly(item: WireItem): WireItem {
+  if (item.type !== 'reasoning') return item;
+  return { type: 'reasoning', summary: [], encrypted_content: item['encrypted_content'] };
 }
 
 function outputFor({ type, call_id }: WireItem, index: number): unknown {
   return { type: `${type}_output`, call_id, output: `output ${index}: 42 lines` };
 }
 
-async function post(body: unknown): Promise<{ id: string; status: string; output: WireItem[] }> {
-  const answer = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', body: JSON.stringify(body) });
+async function post(
+  { url }: App,
+  body: unknown,
+): Promise<{ id: string; status: string; output: WireItem[] }> {
+  const answer = await fetch(`${url}/v1/responses`, { method: 'POST', body: JSON.stringify(body) });
   return (await answer.json()) as { id: string; status: string; output: WireItem[] };
 }
 
@@ -155,12 +174,37 @@ describe('three ways agree down to the token ids', () => {
     expect(socket).toHaveLength(steps.length);
     expect(await promptsOf('http-previous', steps)).toEqual(socket);
     expect(await promptsOf('http-replay', steps)).toEqual(socket);
+    expect(await promptsOf('http-replay-sealed', steps)).toEqual(socket);
   });
 
   it.each(REPLAY_DIFFERS)('the continuations agree, a replay of text does not: %s', async (_name, steps) => {
     const socket = await promptsOf('websocket', steps);
     expect(await promptsOf('http-previous', steps)).toEqual(socket);
     expect(await promptsOf('http-replay', steps)).not.toEqual(socket);
+  });
+
+  it.each([...EQUAL, ...REPLAY_DIFFERS])(
+    'a replay that is recognised agrees always: %s',
+    async (_name, steps) => {
+      expect(await promptsOf('http-replay-known', steps)).toEqual(await promptsOf('websocket', steps));
+    },
+  );
+
+  it('a replay that is recognised encodes what is new in it', async () => {
+    const from = reusing.output().length;
+    const steps = [{ say: `${'a long story '.repeat(500)}[sim calls=3]` }, ANSWER, ANSWER, ANSWER];
+    await promptsOf('http-replay-known', steps);
+    const work = reusing
+      .output()
+      .slice(from)
+      .split('\n')
+      .filter((line) => line.includes('"msg":"turn ended"'))
+      .map((line) => (JSON.parse(line) as { work: Record<string, number> }).work);
+    expect(work).toHaveLength(4);
+    for (const each of work.slice(1)) {
+      expect(each).toMatchObject({ items_rendered: 1, items_validated: 1 });
+      expect(each['tokens_encoded']).toBeLessThan(40);
+    }
   });
 
   it('a tool loop only ever appends to the prompt before it and its output', async () => {

@@ -118,7 +118,7 @@ describe('every stage keeps the three laws', () => {
       fc.asyncProperty(turns, fc.constantFrom('auto', 'all_turns'), (conversationTurns, context) =>
         expectIncremental(stage, {
           turns: conversationTurns,
-          request: { model: 'm', reasoning: { context: context as 'auto' | 'all_turns' } },
+          request: { model: 'm', reasoning: { context: context } },
           ...options(stage),
         }),
       ),

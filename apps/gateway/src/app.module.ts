@@ -1,8 +1,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { MemoryResponseStore, ResumeWindow } from '@turnpike/conversation';
+import { ResumeWindow } from '@turnpike/conversation';
 import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
+import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
@@ -11,8 +12,10 @@ import { HealthController } from './http/health.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
+import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { stageList } from './stages.js';
-import { CONFIG, ROUTER, STAGE_LIST, STORE } from './tokens.js';
+import { storeProvider } from './stores.js';
+import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -22,11 +25,18 @@ export class AppModule {
   static register(config: Config): DynamicModule {
     return {
       module: AppModule,
-      controllers: [InputTokensController, ResponsesController, ModelsController, HealthController],
+      controllers: [
+        InputTokensController,
+        ResponsesController,
+        StoredResponsesController,
+        ModelsController,
+        HealthController,
+      ],
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
-        { provide: STORE, useFactory: () => new MemoryResponseStore(config.limits.storeBytes) },
+        storeProvider,
+        { provide: Sealer, useFactory: () => new Sealer(loadSealingKeys(config.sealingKeyFile)) },
         {
           provide: ResumeWindow,
           useFactory: () =>

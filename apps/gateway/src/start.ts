@@ -53,6 +53,8 @@ async function close(app: NestExpressApplication, drainMs: number): Promise<void
 export async function createGateway(config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config), {
     bodyParser: false,
+    // What keeps the server from starting is shown by whoever starts it.
+    abortOnError: false,
     logger: ['error', 'warn', 'fatal'],
   });
   app.disable('x-powered-by');
@@ -84,7 +86,7 @@ function startSim(simArguments: readonly string[]): Promise<EngineProcess> {
 function withSim(config: Config, url: string): Config {
   return {
     ...config,
-    engines: { sim: { url, idleTimeoutMs: 600_000 } },
+    engines: { sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none' } },
     models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT } },
   };
 }

@@ -16,6 +16,15 @@ export type Ending =
   | { status: 'incomplete'; reason: IncompleteReason }
   | { status: 'failed'; code: string; message: string };
 
+export interface AssemblerOptions {
+  /** JSON text of the request's tools. */
+  readonly toolsKey: string;
+  /** The named lane that every event echoes. */
+  readonly streamId?: string | undefined;
+  /** Seals the ids of a reasoning item, for clients that bring their whole history back. */
+  readonly seal?: ((ids: Int32Array) => string) | undefined;
+}
+
 interface OpenItem {
   readonly item: OutputItem & { id: string };
   readonly events: TextEvents;
@@ -32,6 +41,7 @@ interface OpenItem {
 export class ResponseAssembler {
   readonly #writer: EventWriter;
   readonly #toolsKey: string;
+  readonly #seal: AssemblerOptions['seal'];
   readonly #items: AssembledItem[] = [];
   #response: ResponseObject;
   #open: OpenItem | undefined;
@@ -39,9 +49,10 @@ export class ResponseAssembler {
   #ended = false;
 
   /** @param response as {@link newResponse} made it */
-  constructor(response: ResponseObject, options: { toolsKey: string; streamId?: string | undefined }) {
+  constructor(response: ResponseObject, options: AssemblerOptions) {
     this.#response = response;
     this.#toolsKey = options.toolsKey;
+    this.#seal = options.seal;
     this.#writer = new EventWriter(options.streamId);
   }
 
@@ -76,6 +87,23 @@ export class ResponseAssembler {
    */
   keepAlive(): EventFrame {
     return this.#writer.raw('keepalive', '');
+  }
+
+  /** The answer to an interruption, in the place where it came. */
+  interruptAccepted(): EventFrame {
+    return this.#writer.event('response.interrupt.accepted', {
+      response_id: this.#response.id,
+      response: null,
+    });
+  }
+
+  /** Drops the item that is not finished, as an interruption asks; finished ones stay. */
+  discardOpen(): EventFrame[] {
+    const open = this.#open;
+    if (open === undefined) return [];
+    this.#open = undefined;
+    const place = { response_id: this.#response.id, item_id: open.item.id, output_index: open.index };
+    return [this.#writer.event('response.output_item.interrupted', place)];
   }
 
   /** Events for what the parser read. */
@@ -149,13 +177,18 @@ export class ResponseAssembler {
     frames.push(this.#writer.raw(open.events.delta, `${open.deltaHead}${JSON.stringify(text)}${logprobs}`));
   }
 
+  #sealed<T extends OutputItem>(item: T, ids: Int32Array): T {
+    if (item.type !== 'reasoning' || this.#seal === undefined || ids.length === 0) return item;
+    return { ...item, encrypted_content: this.#seal(ids) };
+  }
+
   #closeItem(event: Extract<OutputEvent, { kind: 'close' }>, frames: EventFrame[]): void {
     const open = this.#open;
     if (open === undefined) throw new Error('close outside an output item');
     this.#open = undefined;
     const text = open.texts.join('');
     const { item: started, events, index } = open;
-    const item = closeItem(started, text, event.complete);
+    const item = this.#sealed(closeItem(started, text, event.complete), event.ids);
     const place = { item_id: item.id, output_index: index };
     const content = events.part === undefined ? {} : { content_index: 0 };
     const name = item.type === 'function_call' ? { name: item.name } : {};

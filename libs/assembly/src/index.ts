@@ -1,1 +1,1 @@
-export { ResponseAssembler, type AssembledItem, type Ending } from './assembler.js';
+export { ResponseAssembler, type AssembledItem, type AssemblerOptions, type Ending } from './assembler.js';

@@ -1,6 +1,7 @@
-export { createNode, estimateItemBytes, historyOf, type ResponseNode } from './node.js';
+export { createNode, estimateItemBytes, historyOf, type ChainNode, type ResponseNode } from './node.js';
 export { NodeCache } from './node-cache.js';
 export { ConnectionCache } from './connection-cache.js';
-export { MemoryResponseStore, type ResponseStore } from './response-store.js';
+export { MemoryResponseStore, type ResponseStore, type StoredResponse } from './response-store.js';
 export { resolveParent, type ParentSource } from './parent.js';
 export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';
+export { ReplayIndex, type KnownPrefix } from './replay-index.js';

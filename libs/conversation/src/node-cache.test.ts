@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createNode, type ResponseNode } from './node.js';
+import { createNode, type ChainNode, type ResponseNode } from './node.js';
 import { NodeCache } from './node-cache.js';
 import { node } from './testing/nodes.js';
 
@@ -162,7 +162,7 @@ function runModel(events: readonly Event[], budget: number): void {
 
 /** Bytes of these nodes and their ancestors, each once. */
 function recount(nodes: readonly ResponseNode[]): number {
-  const held = new Set<ResponseNode>();
-  for (const node of nodes) for (let at: ResponseNode | undefined = node; at; at = at.parent) held.add(at);
+  const held = new Set<ChainNode>();
+  for (const node of nodes) for (let at: ChainNode | undefined = node; at; at = at.parent) held.add(at);
   return [...held].reduce((bytes, { ownBytes }) => bytes + ownBytes, 0);
 }

@@ -1,18 +1,19 @@
 import type { ResponseObject } from '@turnpike/protocol';
 import type { Artifacts, TurnItem } from '@turnpike/turns';
 
-/** One response of a conversation tree. Immutable: what follows it is a child, and every fork shares it. */
-export interface ResponseNode {
+/** A response as its descendants see it: what it added to the chain. */
+export interface ChainNode {
   readonly id: string;
   readonly tenant: string;
-  readonly parent: ResponseNode | undefined;
+  readonly parent: ChainNode | undefined;
   /** Number of ancestors. */
   readonly depth: number;
   /** Items this turn added to the chain. */
   readonly input: readonly TurnItem[];
   /** What the model wrote. */
   readonly output: readonly TurnItem[];
-  readonly response: ResponseObject;
+  /** Absent in an ancestor that came back from a store: only its items were read. */
+  readonly response?: ResponseObject;
   readonly artifacts: Artifacts;
   /** Memory this node adds to what its parent already holds, in bytes. An estimate, and the unit of cache budgets. */
   readonly ownBytes: number;
@@ -20,8 +21,15 @@ export interface ResponseNode {
   readonly chainBytes: number;
 }
 
+/** One response of a conversation tree. Immutable: what follows it is a child, and every fork shares it. */
+export interface ResponseNode extends ChainNode {
+  readonly response: ResponseObject;
+}
+
 /** @throws Error when the parent is another tenant's */
-export function createNode(fields: Omit<ResponseNode, 'depth' | 'chainBytes'>): ResponseNode {
+export function createNode(fields: Omit<ResponseNode, 'depth' | 'chainBytes'>): ResponseNode;
+export function createNode(fields: Omit<ChainNode, 'depth' | 'chainBytes'>): ChainNode;
+export function createNode(fields: Omit<ChainNode, 'depth' | 'chainBytes'>): ChainNode {
   const { parent, tenant, ownBytes } = fields;
   if (parent !== undefined && parent.tenant !== tenant) {
     throw new Error('A response cannot continue a response of another tenant.');
@@ -31,8 +39,8 @@ export function createNode(fields: Omit<ResponseNode, 'depth' | 'chainBytes'>): 
 }
 
 /** Every item from the root to `node`, its own included; none without a node. O(history). */
-export function historyOf(node: ResponseNode | undefined): TurnItem[] {
-  const path: ResponseNode[] = [];
+export function historyOf(node: ChainNode | undefined): TurnItem[] {
+  const path: ChainNode[] = [];
   for (let at = node; at !== undefined; at = at.parent) path.push(at);
   return path.reverse().flatMap(({ input, output }) => [...input, ...output]);
 }

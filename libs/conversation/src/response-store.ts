@@ -1,12 +1,23 @@
+import type { Item, ResponseObject } from '@turnpike/protocol';
 import type { ResponseNode } from './node.js';
 import { NodeCache } from './node-cache.js';
 import type { ParentSource } from './parent.js';
 
 /** Keeps `store: true` responses beyond their connection. */
 export interface ResponseStore extends ParentSource {
+  /** When it returns, the response can be read wherever the store is. */
   save(node: ResponseNode): void | Promise<void>;
+  /** A response on its own; what came before it is not read. */
+  find(tenant: string, id: string): StoredResponse | undefined | Promise<StoredResponse | undefined>;
   /** @returns whether the tenant had a response of this id */
   delete(tenant: string, id: string): boolean | Promise<boolean>;
+}
+
+/** What can be asked about a stored response. */
+export interface StoredResponse {
+  readonly response: ResponseObject;
+  /** Items its own request brought, in their order. */
+  readonly input: readonly Item[];
 }
 
 /**
@@ -23,6 +34,11 @@ export class MemoryResponseStore implements ResponseStore {
 
   load(tenant: string, id: string): ResponseNode | undefined {
     return this.#nodes.get(tenant, id);
+  }
+
+  find(tenant: string, id: string): StoredResponse | undefined {
+    const node = this.#nodes.get(tenant, id);
+    return node && { response: node.response, input: node.input.map(({ item }) => item) };
   }
 
   save(node: ResponseNode): void {

@@ -1,4 +1,4 @@
-import type { ResponseNode } from './node.js';
+import type { ChainNode } from './node.js';
 
 /**
  * Which nodes are in memory because something holds them or one of their descendants, and what they weigh. Shared
@@ -6,15 +6,15 @@ import type { ResponseNode } from './node.js';
  */
 export class Retention {
   /** How many hold each retained node: holders of its own, and its retained children. */
-  readonly #holders = new Map<ResponseNode, number>();
+  readonly #holders = new Map<ChainNode, number>();
   #bytes = 0;
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  hold(node: ResponseNode): void {
-    for (let at: ResponseNode | undefined = node; at !== undefined; at = at.parent) {
+  hold(node: ChainNode): void {
+    for (let at: ChainNode | undefined = node; at !== undefined; at = at.parent) {
       const holders = this.#holders.get(at) ?? 0;
       this.#holders.set(at, holders + 1);
       if (holders > 0) return;
@@ -22,8 +22,8 @@ export class Retention {
     }
   }
 
-  release(node: ResponseNode): void {
-    for (let at: ResponseNode | undefined = node; at !== undefined; at = at.parent) {
+  release(node: ChainNode): void {
+    for (let at: ChainNode | undefined = node; at !== undefined; at = at.parent) {
       const holders = this.#holders.get(at) ?? 0;
       if (holders > 1) {
         this.#holders.set(at, holders - 1);

@@ -51,6 +51,17 @@ export type OutputEvent =
       complete: boolean;
     };
 
+/** A tool as a call addresses it. */
+export interface CallTarget {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+/** What a model is made to write next: its final answer, or a call of one of these tools. */
+export type Opening =
+  { readonly kind: 'answer' } | { readonly kind: 'call'; readonly targets: readonly CallTarget[] };
+
 /** Why sampling ended: a stop id, the token limit, or a cut. */
 export type FinishReason = 'stop' | 'length' | 'abort';
 
@@ -79,6 +90,14 @@ export interface Format {
   segmentKind(item: Item): SegmentKind;
   /** Ids after the last item that make the model answer. */
   readonly generationPrompt: readonly number[];
-  /** A parser for output that follows `generationPrompt`; `tools` are those offered in this request. */
-  parser(tools: readonly Tool[]): OutputParser;
+  /**
+   * The same, with as much of the next message's header written as `opening` decides, so that the model can only go
+   * on with it. It begins with `generationPrompt`.
+   */
+  generationPromptFor(opening: Opening): readonly number[];
+  /**
+   * A parser for output that follows `opened`, by default `generationPrompt`. What `opened` has beyond that is read as
+   * if it had been sampled and counted as if it had not. `tools` are those offered in this request.
+   */
+  parser(tools: readonly Tool[], opened?: readonly number[]): OutputParser;
 }

@@ -10,6 +10,8 @@ export interface GenerateRequest {
   readonly stopIds: readonly number[];
   readonly temperature: number;
   readonly topP: number;
+  /** JSON Schema that everything sampled has to satisfy; only for engines with {@link EngineClient.bindsJson}. */
+  readonly json?: Readonly<Record<string, unknown>> | undefined;
   /** Names the tenant's share of the engine's prefix cache; never the tenant itself. */
   readonly cacheSalt?: string | undefined;
 }
@@ -32,6 +34,8 @@ export interface EngineUsage {
 /** An inference server that takes and gives token ids. */
 export interface EngineClient {
   readonly name: string;
+  /** Whether it can be made to sample nothing but JSON of a schema. */
+  readonly bindsJson?: boolean;
   /**
    * Samples until a stop id, the limit or `signal`. Reading is pulled: a consumer that stops reading slows the engine.
    * Ending the iteration or the signal closes the engine's request.

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { begin, sse, tokens } from '../testing/fake-engine.js';
 import { NEVER, REQUEST, answering, cleanUp, clientFor, drain, idsOf, setUp } from '../testing/harness.js';
-import type { EngineChunk } from './index.js';
+import { VllmCompletions, type EngineChunk } from './index.js';
 
 afterEach(cleanUp);
 
@@ -29,6 +29,23 @@ describe('the request', () => {
       return_token_ids: true,
       skip_special_tokens: false,
       add_special_tokens: false,
+    });
+  });
+
+  it('binds the output to a schema where the server is said to take one', async () => {
+    const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
+    expect(client.bindsJson).toBe(false);
+    const binding = new VllmCompletions({
+      name: 'local',
+      url: engine.url,
+      idleTimeoutMs: 60_000,
+      structuredOutputs: 'vllm',
+    });
+    expect(binding.bindsJson).toBe(true);
+    await drain(binding, { ...REQUEST, json: { type: 'object' } });
+    await binding.close();
+    expect(JSON.parse(engine.requests[0]?.body ?? '')).toMatchObject({
+      structured_outputs: { json: { type: 'object' } },
     });
   });
 

@@ -12,6 +12,8 @@ export interface VllmCompletionsOptions {
   readonly url: string;
   /** Longest wait for the first byte and between bytes, in ms: long prefills are silent. */
   readonly idleTimeoutMs: number;
+  /** How the server takes a grammar: `vllm` as `structured_outputs`, or not at all. */
+  readonly structuredOutputs?: 'none' | 'vllm' | undefined;
 }
 
 /** uvicorn closes idle connections after 5 s: a connection is given up before that, so that none is found dead. */
@@ -23,11 +25,13 @@ const END_OF_STREAM = '[DONE]';
 /** vLLM's `/v1/completions` with token ids in and out. Source: vllm/entrypoints/openai/completion/protocol.py. */
 export class VllmCompletions implements EngineClient {
   readonly name: string;
+  readonly bindsJson: boolean;
   readonly #url: string;
   readonly #agent: Agent;
 
   constructor(options: VllmCompletionsOptions) {
     this.name = options.name;
+    this.bindsJson = options.structuredOutputs === 'vllm';
     this.#url = `${options.url.replace(/\/+$/, '')}/v1/completions`;
     this.#agent = new Agent({
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -97,6 +101,7 @@ function bodyOf(request: GenerateRequest): Buffer[] {
     temperature: request.temperature,
     top_p: request.topP,
     cache_salt: request.cacheSalt,
+    structured_outputs: request.json && { json: request.json },
     stream: true,
     stream_options: { include_usage: true },
     return_token_ids: true,

@@ -20,6 +20,7 @@ export const ERRORS = {
     'The input is longer than the context window of the model.',
   ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
+  invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
   invalid_stream_id: [
     400,
     'invalid_request_error',
@@ -52,6 +53,8 @@ export const ERRORS = {
   too_many_connections: [429, 'rate_limit_error', 'Too many connections.'],
   server_error: [500, 'server_error', 'The server had an error while processing your request.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
+  tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
+  invalid_answer: [502, 'server_error', "The model's answer is not what 'text.format' asks for."],
   engine_unavailable: [
     503,
     'server_error',

@@ -15,6 +15,8 @@ export const EVENT_TYPES = [
   'response.custom_tool_call_input.done',
   'response.content_part.done',
   'response.output_item.done',
+  'response.interrupt.accepted',
+  'response.output_item.interrupted',
   'response.completed',
   'response.incomplete',
   'response.failed',

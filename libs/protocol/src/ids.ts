@@ -6,7 +6,10 @@ export const ID_PREFIX = {
   message: 'msg',
   reasoning: 'rs',
   function_call: 'fc',
+  function_call_output: 'fco',
   custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
+  additional_tools: 'at',
   call: 'call',
   request: 'req',
 } as const;

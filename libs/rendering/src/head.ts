@@ -14,13 +14,13 @@ export interface HeadKey {
 }
 
 export function headKeyOf(request: ResponseRequest, date: string): HeadKey {
-  const { instructions, reasoning, text } = request;
-  const { name, description, schema } = text.format.type === 'json_schema' ? text.format : {};
+  const { instructions, reasoning } = request;
+  const format = responseFormatOf(request);
   return {
     instructions,
     tools: offersTools(request) ? request.toolsKey : undefined,
     effort: reasoning.effort,
-    responseFormat: schema && JSON.stringify([name, description, schema]),
+    responseFormat: format && JSON.stringify([format.name, format.description, format.schema]),
     date,
   };
 }
@@ -36,18 +36,26 @@ export function sameHead(a: HeadKey, b: HeadKey): boolean {
 }
 
 export function headSettingsOf(request: ResponseRequest, date: string): HeadSettings {
-  const { instructions, reasoning, text, tools } = request;
-  const { format } = text;
+  const { instructions, reasoning, tools } = request;
   return {
     instructions,
     tools: offersTools(request) ? tools : [],
     reasoningEffort: reasoning.effort,
-    responseFormat:
-      format.type === 'json_schema'
-        ? { name: format.name, description: format.description, schema: format.schema }
-        : undefined,
+    responseFormat: responseFormatOf(request),
     date,
   };
+}
+
+/** What the model is told of `text.format`; any JSON object is a format too. */
+function responseFormatOf({ text: { format } }: ResponseRequest): HeadSettings['responseFormat'] {
+  switch (format.type) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { name: format.type, schema: { type: 'object' } };
+    case 'json_schema':
+      return { name: format.name, description: format.description, schema: format.schema };
+  }
 }
 
 /** A model that must not call a tool is shown none: no engine can be relied on to forbid it otherwise. */

@@ -1,5 +1,6 @@
 export { TokenLog } from './token-log.js';
 export { renderedBytes, type Rendered, type RenderedHead } from './rendered.js';
+export { renderedCodec } from './rendered-codec.js';
 export type { HeadKey } from './head.js';
 export type { ReasoningSegment, Tail } from './tail.js';
 export { Rendering, RenderingStage, type FormatProvider } from './rendering.stage.js';

@@ -33,6 +33,11 @@ describe('promptOf', () => {
     expect(prompt([], [], [4])).toEqual(['[4]', 1]);
   });
 
+  it('ends with what is opened for the model, where something is', () => {
+    const { json, length } = promptOf(rendered([1], [2]), fakeFormat(), [7, 8]);
+    expect([Buffer.concat(json).toString(), length]).toEqual(['[1,2,7,8]', 4]);
+  });
+
   it('ends without a comma where nothing makes the model answer', () => {
     expect(prompt([1], [2, 3], [])).toEqual(['[1,2,3]', 3]);
     expect(prompt([1], [], [])).toEqual(['[1]', 1]);

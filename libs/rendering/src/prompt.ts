@@ -12,12 +12,18 @@ export interface Prompt {
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');
 
-/** The whole prompt: head, items, and what makes the model answer. */
-export function promptOf({ head, body }: Rendered, { generationPrompt }: Format): Prompt {
-  const length = head.tokens.length + body.length + generationPrompt.length;
+/**
+ * The whole prompt: head, items, and what makes the model answer.
+ * @param ending what stands behind the items, where it is more than the format's plain generation prompt
+ */
+export function promptOf(
+  { head, body }: Rendered,
+  { generationPrompt }: Format,
+  ending: readonly number[] = generationPrompt,
+): Prompt {
+  const length = head.tokens.length + body.length + ending.length;
   const json = [OPEN, ...head.tokens.jsonChunks(), ...body.jsonChunks()];
-  if (generationPrompt.length > 0)
-    return { length, json: [...json, Buffer.from(`${generationPrompt.join(',')}]`)] };
+  if (ending.length > 0) return { length, json: [...json, Buffer.from(`${ending.join(',')}]`)] };
   // Every id of a log is followed by a comma; the last one of an array is not.
   const last = length > 0 ? json.pop() : undefined;
   return { length, json: last === undefined ? [OPEN, CLOSE] : [...json, last.subarray(0, -1), CLOSE] };

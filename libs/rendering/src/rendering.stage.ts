@@ -3,6 +3,7 @@ import type { Item } from '@turnpike/protocol';
 import { stageToken, type StageToken, type Turn, type TurnStage } from '@turnpike/turns';
 import { headKeyOf, headSettingsOf, sameHead } from './head.js';
 import type { Rendered } from './rendered.js';
+import { renderedCodec } from './rendered-codec.js';
 import { cutSegments, EMPTY_TAIL, planTail, type PlannedItem, type ReasoningSegment } from './tail.js';
 import { TokenLog } from './token-log.js';
 
@@ -28,6 +29,7 @@ type Run = Piece | Int32Array;
  */
 export class RenderingStage implements TurnStage<Rendered> {
   readonly token = Rendering;
+  readonly codec = renderedCodec;
   readonly needs: readonly StageToken<unknown>[];
   readonly #provider: FormatProvider;
 

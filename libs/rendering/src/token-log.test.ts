@@ -87,6 +87,7 @@ describe('TokenLog', () => {
           const added = Array.from({ length: times }, () => ids).flat();
           const tokens = base.tokens.prefix(kept).append(Int32Array.from(added));
           made.push({ tokens, model: [...base.model.slice(0, kept), ...added] });
+          expect(tokens.sharedLength(base.tokens)).toBe(kept);
         }
         for (const { tokens, model } of made) {
           expect(tokens.length).toBe(model.length);

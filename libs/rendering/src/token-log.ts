@@ -83,6 +83,16 @@ export class TokenLog {
     return this.slice(0, this.length);
   }
 
+  /** Ids at the front that this log shares with `other`, one having been made from the other. O(what is not shared). */
+  sharedLength(other: TokenLog): number {
+    let theirs = other.#last;
+    for (let part = this.#last; part !== undefined; part = part.before) {
+      while (theirs !== undefined && theirs.startId > part.startId) theirs = theirs.before;
+      if (theirs?.chunk === part.chunk) return part.startId + Math.min(theirs.ids, part.ids);
+    }
+    return 0;
+  }
+
   /** Memory of what this log does not share with `other`: ids and text. O(what is not shared). */
   bytesBeyond(other: TokenLog): number {
     let bytes = 0;

@@ -1,3 +1,4 @@
+import type { ArtifactCodec } from './artifact-codec.js';
 import type { StageToken } from './stage-token.js';
 import type { Turn } from './turn.js';
 
@@ -12,6 +13,8 @@ export interface TurnStage<A> {
   readonly token: StageToken<A>;
   /** Stages whose artifacts `advance` reads. Stages that do not need each other run side by side. */
   readonly needs: readonly StageToken<unknown>[];
+  /** How a store keeps the artifact. Without one, a chain that is read from the store is folded again from its items. */
+  readonly codec?: ArtifactCodec<A>;
   /** @throws ApiError when the turn must be refused. Only in the `input` phase. */
   advance(previous: A | undefined, turn: Turn): A | Promise<A>;
 }

@@ -11,6 +11,8 @@ export interface TurnStart {
   readonly request: ResponseRequest;
   /** The new input items. */
   readonly items: readonly TurnItem[];
+  /** Items of the request that came before those and need no folding; default 0. */
+  readonly known?: number;
   /** Items from the root to the parent; called only by a fold that has to start anew. */
   readonly history: () => readonly TurnItem[];
 }
@@ -24,6 +26,7 @@ export class TurnContext {
   readonly tenant: string;
   readonly request: ResponseRequest;
   readonly items: readonly TurnItem[];
+  readonly known: number;
   readonly phase: Turn['phase'];
   readonly history: () => readonly TurnItem[];
   /** Artifacts made so far in this phase, by stage name; the pipeline writes them. */
@@ -39,6 +42,7 @@ export class TurnContext {
     this.tenant = start.tenant;
     this.request = start.request;
     this.items = start.items;
+    this.known = start.known ?? 0;
     this.history = start.history;
     this.phase = phase;
   }
@@ -90,6 +94,9 @@ class StageView implements Turn {
   }
   get items(): readonly TurnItem[] {
     return this.#context.items;
+  }
+  get known(): number {
+    return this.#context.known;
   }
   get phase(): Turn['phase'] {
     return this.#context.phase;

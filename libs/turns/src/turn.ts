@@ -15,6 +15,8 @@ export interface Turn {
   readonly request: ResponseRequest;
   /** The items to fold: new input, or, once the model is done, its output. */
   readonly items: readonly TurnItem[];
+  /** Items of the request that came before these and are known: the first of these stands at `input[known]`. */
+  readonly known: number;
   /** `input` may be refused by a stage; `output` is what the model did and is always taken in. */
   readonly phase: 'input' | 'output';
   /** Ends with the client, the deadline or a refusal by another stage. */

@@ -1,1 +1,6 @@
-export { Validation, ValidationStage, type Validated } from './validation.stage.js';
+export { validatedCodec } from './validated-codec.js';
+export { Validation, ValidationStage } from './validation.stage.js';
+export type { Validated } from './validated.js';
+export { type CallableTool } from './tool-names.js';
+export { toolRule, type ToolRule } from './tool-rule.js';
+export { answerCheck, type AnswerCheck } from './answer-schema.js';

@@ -1,4 +1,4 @@
-import type { Item, Tool } from '@turnpike/protocol';
+import type { CustomTool, FunctionTool, Item, NamespaceTool, Tool } from '@turnpike/protocol';
 
 /** How a tool is compared. */
 export function toolKey(type: string, name: string): string {
@@ -11,6 +11,26 @@ export function namesOf(tools: readonly Tool[]): string[] {
     if (!isClientTool(tool)) return [];
     const inside = 'tools' in tool ? namesOf(tool.tools as Tool[]) : [];
     return [toolKey(tool.type, tool.name), ...inside];
+  });
+}
+
+/** A tool that a model can call, and the namespace it was declared in. */
+export interface CallableTool {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+/** The tools of a list that a model can call, in their order, those of namespaces one by one. */
+export function callableTools(tools: readonly Tool[], namespace?: string): CallableTool[] {
+  return tools.flatMap((tool): CallableTool[] => {
+    if (tool.type === 'namespace') {
+      const { name, tools: members } = tool as NamespaceTool;
+      return callableTools(members, name);
+    }
+    if (tool.type !== 'function' && tool.type !== 'custom') return [];
+    const { type, name } = tool as FunctionTool | CustomTool;
+    return [{ type, name, ...(namespace === undefined ? {} : { namespace }) }];
   });
 }
 

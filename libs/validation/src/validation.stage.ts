@@ -1,15 +1,11 @@
-import { ApiError, type Item, type MessagePart, type Tool } from '@turnpike/protocol';
+import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
 import { stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
+import { answerCheck } from './answer-schema.js';
 import { requireCallable } from './tool-choice.js';
 import { foldTools } from './tool-names.js';
-import { foldCalls, requireAnswered, type WaitingCalls } from './tool-pairing.js';
-
-/** What validation knows of a chain. */
-export interface Validated {
-  readonly waitingCalls: WaitingCalls;
-  /** Tools that joined the chain as items. */
-  readonly addedTools: readonly Tool[];
-}
+import { foldCalls, requireAnswered } from './tool-pairing.js';
+import type { Validated } from './validated.js';
+import { validatedCodec } from './validated-codec.js';
 
 export const Validation = stageToken<Validated>('validation');
 
@@ -21,14 +17,16 @@ const NOTHING: Validated = { waitingCalls: new Map(), addedTools: [] };
  */
 export class ValidationStage implements TurnStage<Validated> {
   readonly token = Validation;
+  readonly codec = validatedCodec;
   readonly needs = [];
 
   advance(previous: Validated | undefined, turn: Turn): Validated {
     const before = previous ?? fold(NOTHING, turn, turn.history());
     const validated = fold(before, turn, turn.items);
     if (turn.phase === 'input') {
-      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${index}]`));
+      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${turn.known + index}]`));
       requireCallable(turn.request, validated.addedTools);
+      answerCheck(turn.request.text.format);
       if (turn.request.generate) requireAnswered(validated.waitingCalls);
     }
     return validated;

@@ -13,7 +13,10 @@ const SPLIT_CHARACTERS = '🫠🫡🫥 👩🏽‍🚀🏴‍☠️ 힣뷁쀍 �
 /** The final message: what was heard, quoted, so that a wrong prompt shows. */
 export function answerMessage(reading: PromptReading, said: string, script: Script): PlannedMessage {
   const heard = reading.outputsOfTurn > 0 ? reading.lastOutput : said;
-  if (reading.schema) return { channel: 'final', text: JSON.stringify(schemaValue(reading.schema, heard)) };
+  if (reading.schema) {
+    const text = JSON.stringify(schemaValue(reading.schema, heard));
+    return { channel: 'final', text: script.badjson ? text.slice(0, -1) : text };
+  }
   const parts: string[] = [];
   if (reading.outputsOfTurn > 0) parts.push(`The tool said: ${quote(reading.lastOutput, TOOL_CHARACTERS)}.`);
   parts.push(`You said: ${quote(said, USER_CHARACTERS)}.`);

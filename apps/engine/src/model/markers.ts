@@ -4,11 +4,13 @@ export interface Script {
   parallel?: number;
   tool?: string;
   custom?: string;
+  unasked?: string;
   form?: CallForm;
   commentary?: boolean;
   tokens?: number;
   reason?: number;
   emoji?: boolean;
+  badjson?: boolean;
   empty?: boolean;
   limit?: boolean;
   broken?: Breakage;
@@ -41,6 +43,7 @@ export const MARKERS: readonly Marker[] = [
   marker('parallel', 'N', 'calls made in one output', count('parallel', 1)),
   marker('tool', 'NAME', 'calls this function tool', name('tool')),
   marker('custom', 'NAME', 'calls this custom (free-text) tool', name('custom')),
+  marker('unasked', 'NAME', 'calls a function of this name, offered or not', name('unasked')),
   marker(
     'call-form',
     'role|channel',
@@ -51,6 +54,7 @@ export const MARKERS: readonly Marker[] = [
   marker('tokens', 'N', 'pads the answer to about N tokens', count('tokens')),
   marker('reason', 'N', 'an analysis of N tokens; 0 for none', count('reason')),
   marker('emoji', '0|1', 'an answer whose tokens split characters', flag('emoji')),
+  marker('badjson', '0|1', 'an answer that breaks off inside its JSON', flag('badjson')),
   marker('empty', '0|1', 'only a final message, without text', flag('empty')),
   marker('limit', '0|1', 'a final message that ends at max_tokens only', flag('limit')),
   marker(
@@ -117,7 +121,7 @@ function flag(key: KeyOf<boolean>): Reader {
   };
 }
 
-function name(key: 'tool' | 'custom'): Reader {
+function name(key: 'tool' | 'custom' | 'unasked'): Reader {
   return (value, script) => {
     if (value === '') return false;
     script[key] = value;

@@ -32,6 +32,8 @@ describe('prompts that end inside a header', () => {
     expect(continued(' to=functions.get_weather', channel, 'commentary json', message, '{"city":')).toBe(
       '"Paris?","days":1}<|call|>',
     );
+    expect(continued(' to=functions')).toMatch(/^\.shell<\|channel\|>/);
+    expect(continued(' to')).toMatch(/^=functions\.shell<\|channel\|>/);
     expect(continued(' to=functions.')).toMatch(/^shell<\|channel\|>/);
     expect(continued(' to=functions.unknown', channel, 'commentary', message)).toBe('{}<|call|>');
   });

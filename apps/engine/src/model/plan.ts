@@ -57,13 +57,20 @@ export function planOutput(reading: PromptReading, defaults: Script): Plan {
   };
 }
 
-/** The tool to call: asked for, or named by the user, or the first function tool, or the only custom one. */
+/** The tool to call: made up, asked for, or named by the user, or the first function tool, or the only custom one. */
 function chooseTool(tools: readonly OfferedTool[], script: Script, said: string): OfferedTool | undefined {
+  if (script.unasked !== undefined) return madeUp(script.unasked);
   const asked = script.tool ?? script.custom;
   if (asked !== undefined) return tools.find((tool) => isNamed(tool, asked));
   const functions = tools.filter((tool) => !tool.custom && !ONLY_WHEN_ASKED.test(tool.name));
   const only = tools.length === 1 && tools[0] && !ONLY_WHEN_ASKED.test(tools[0].name) ? tools[0] : undefined;
   return functions.find((tool) => mentions(said, tool.name)) ?? functions[0] ?? only;
+}
+
+/** A tool that exists in the model's mind alone. */
+function madeUp(name: string): OfferedTool {
+  const parameters = { kind: 'object', properties: [] } as const;
+  return { recipient: `functions.${name}`, name, custom: false, parameters };
 }
 
 /** Whole words only: "read" is not named in "already". */

@@ -113,6 +113,11 @@ describe('calls', () => {
 describe('markers', () => {
   const marked = (marker: string, text = 'Hi') => sample(ask(`${text} [sim ${marker}]`));
 
+  it('calls a tool that nobody offers', () => {
+    const [only] = sample(ask('Hi [sim unasked=nope]')).messages;
+    expect(only).toMatchObject({ recipient: 'functions.nope', content: '{}' });
+  });
+
   it('take defaults from the script, and win over it', () => {
     expect(sample(ask('Hi'), 'reason=7').messages[0]?.channel).toBe('analysis');
     expect(sample(ask('Hi [sim reason=0]'), 'reason=7').messages[0]?.channel).toBe('final');
@@ -187,6 +192,13 @@ describe('response formats', () => {
     properties: { said: { type: 'string' }, count: { type: 'integer', minimum: 3 } },
     required: ['said', 'count'],
   };
+
+  it('breaks off inside the JSON when it is told to', () => {
+    const prompt = new PromptBuilder({ effort: 'low', schema }).user('Hello [sim badjson=1]').generation();
+    const [answer] = sample(prompt).messages;
+    expect(answer?.channel).toBe('final');
+    expect(() => JSON.parse(answer?.content ?? '') as unknown).toThrow(SyntaxError);
+  });
 
   it('makes the final message JSON of the schema, after the calls', () => {
     const plain = new PromptBuilder({ effort: 'low', schema }).user('Hello').generation();

@@ -44,14 +44,20 @@ describe('defaults', () => {
       port: 8686,
       websocket: true,
       keys: [],
+      sealingKeyFile: 'data/sealing.key',
       allowedOrigins: [],
       engines: {},
       models: {},
+      store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
       limits: {
         frameBytes: 16 * MIB,
         bodyBytes: 64 * MIB,
         connections: 10_000,
         connectionCacheBytes: 64 * MIB,
+        resumeMs: 30_000,
+        resumeBytes: 256 * MIB,
+        replayBytes: 256 * MIB,
+        connectionMs: 3_600_000,
         storeBytes: 512 * MIB,
         sendBufferBytes: MIB,
         sendTimeoutMs: 30_000,
@@ -70,7 +76,9 @@ describe('defaults', () => {
     const config = load(
       'engines: { local: { url: http://localhost:8000 } }\nmodels: { m: { engine: local } }\nlimits: { drainMs: 0 }',
     );
-    expect(config.engines).toEqual({ local: { url: 'http://localhost:8000', idleTimeoutMs: 600_000 } });
+    expect(config.engines).toEqual({
+      local: { url: 'http://localhost:8000', idleTimeoutMs: 600_000, structuredOutputs: 'none' },
+    });
     expect(config.models).toEqual({ m: { engine: 'local', format: 'harmony', contextTokens: 131_072 } });
     expect(config.limits).toEqual({ ...loadConfig(undefined, {}).limits, drainMs: 0 });
   });
@@ -84,6 +92,20 @@ describe('the environment', () => {
       LOG_LEVEL: 'debug',
     });
     expect([config.port, config.host, config.log]).toEqual([0, '0.0.0.0', 'debug']);
+  });
+
+  it('chooses Postgres, and leaves the other settings of the store as they are', () => {
+    const environment = { DATABASE_URL: 'postgres://user:secret@host/db' };
+    expect(load('store: { kind: memory, retentionDays: 7 }', environment).store).toMatchObject({
+      kind: 'postgres',
+      url: 'postgres://user:secret@host/db',
+      retentionDays: 7,
+    });
+    expect(loadConfig(undefined, environment).store).toMatchObject({ kind: 'postgres', retentionDays: 30 });
+    expect(load('', { DATABASE_URL: '' }).store.kind).toBe('sqlite');
+    expect(faultsOf('', { DATABASE_URL: 'mysql://host/db' })).toEqual([
+      expect.stringMatching(/^store\.url: /),
+    ]);
   });
 
   it('does not count where it is empty or about something else', () => {
@@ -164,10 +186,19 @@ describe('faults', () => {
     ['models: { m: {} }', 'models.m.engine'],
     ['models: { m: { engine: e, format: alpaca } }', 'models.m.format'],
     ['models: { m: { engine: e, contextTokens: 0 } }', 'models.m.contextTokens'],
+    ['store: { kind: redis }', 'store.kind'],
+    ['store: { path: "" }', 'store.path'],
+    ['store: { kind: postgres }', 'store.url'],
+    ['store: { kind: postgres, url: "http://host/db" }', 'store.url'],
+    ['store: { url: "postgres://host/db" }', 'store.url'],
+    ['store: { retentionDays: 0 }', 'store.retentionDays'],
     ['limits: { frameBytes: 1023 }', 'limits.frameBytes'],
     ['limits: { bodyBytes: 64MiB }', 'limits.bodyBytes'],
     ['limits: { connections: 0 }', 'limits.connections'],
     ['limits: { connectionCacheBytes: -1 }', 'limits.connectionCacheBytes'],
+    ['limits: { resumeMs: -1 }', 'limits.resumeMs'],
+    ['limits: { replayBytes: -1 }', 'limits.replayBytes'],
+    ['limits: { connectionMs: 999 }', 'limits.connectionMs'],
     ['limits: { storeBytes: -1 }', 'limits.storeBytes'],
     ['limits: { sendBufferBytes: 0 }', 'limits.sendBufferBytes'],
     ['limits: { sendTimeoutMs: 0.5 }', 'limits.sendTimeoutMs'],

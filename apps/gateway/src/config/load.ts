@@ -28,6 +28,10 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
     const value = environment[variable];
     if (value !== undefined && value !== '') source[field] = read(value);
   }
+  const databaseUrl = environment['DATABASE_URL'];
+  if (databaseUrl !== undefined && databaseUrl !== '') {
+    source['store'] = { ...(source['store'] as object | undefined), kind: 'postgres', url: databaseUrl };
+  }
   const result = configSchema.safeParse(source);
   const faults = result.success ? faultsOf(result.data) : result.error.issues.flatMap(describe);
   if (!result.success || faults.length > 0) {
@@ -67,6 +71,13 @@ function faultsOf(config: Config): string[] {
     faults.push(
       `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
     );
+  }
+  const { kind, url } = config.store;
+  if (kind === 'postgres' && url === undefined) {
+    faults.push("store.url: kind 'postgres' needs the URL of its database here or in DATABASE_URL");
+  }
+  if (kind !== 'postgres' && url !== undefined) {
+    faults.push(`store.url: only kind 'postgres' has a URL, and the kind is '${kind}'`);
   }
   return faults;
 }

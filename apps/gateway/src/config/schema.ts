@@ -9,6 +9,8 @@ const engine = z.strictObject({
     .refine((url) => !/\/v1\/*$/.test(url), 'must not end in /v1, which is added'),
   /** Longest silence of the engine before a request is given up, in ms. */
   idleTimeoutMs: z.int().min(1_000).default(600_000),
+  /** `vllm`: the engine takes `structured_outputs`, which then bind the answer to the schema of `text.format`. */
+  structuredOutputs: z.enum(['none', 'vllm']).default('none'),
 });
 
 const model = z.strictObject({
@@ -26,6 +28,23 @@ const key = z.strictObject({
   /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
   tenant: z.string().min(1),
+});
+
+/** Where `store: true` responses are kept. DATABASE_URL in the environment chooses `postgres`. */
+const store = z.strictObject({
+  /** `memory`: within `limits.storeBytes`, and nothing survives a restart. */
+  kind: z.enum(['sqlite', 'postgres', 'memory']).default('sqlite'),
+  /** Of `sqlite`: the file, relative to the working directory. */
+  path: z.string().min(1).default('data/turnpike.db'),
+  /** Of `postgres`. */
+  url: z
+    .url({
+      protocol: /^postgres(ql)?$/,
+      error: 'must be a postgres URL: postgres://user:password@host/database',
+    })
+    .optional(),
+  /** Days after which a response is deleted. OpenAI keeps its own for 30. */
+  retentionDays: z.number().positive().max(36_500).default(30),
 });
 
 /** Limits of the server, each with its reason, on one screen. */
@@ -51,6 +70,11 @@ const limits = z.strictObject({
   resumeMs: z.int().min(0).max(3_600_000).default(30_000),
   /** Bytes of conversation that lost connections may keep together. */
   resumeBytes: z
+    .int()
+    .min(0)
+    .default(256 * MIB),
+  /** Bytes of conversation kept to recognise one that is sent whole, in memory only; 0 switches this off. */
+  replayBytes: z
     .int()
     .min(0)
     .default(256 * MIB),
@@ -85,14 +109,18 @@ export const configSchema = z.strictObject({
   websocket: z.boolean().default(true),
   /** Without keys the server is open, and binds to loopback only. */
   keys: z.array(key).default([]),
+  /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
+  sealingKeyFile: z.string().default('data/sealing.key'),
   /** Origins of web pages that may open a WebSocket; requests without an Origin are not from a page. */
   allowedOrigins: z.array(z.string()).default([]),
   engines: z.record(z.string(), engine).default({}),
   models: z.record(z.string(), model).default({}),
+  store: store.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });
 
 export type Config = z.output<typeof configSchema>;
+export type StoreConfig = Config['store'];
 export type Limits = Config['limits'];
 export type ModelConfig = Config['models'][string];

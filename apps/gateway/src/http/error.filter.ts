@@ -22,6 +22,8 @@ export class ErrorFilter implements ExceptionFilter {
 }
 
 function asApiError(thrown: unknown): ApiError {
-  if (thrown instanceof HttpException && thrown.getStatus() === 404) return new ApiError('not_found');
+  // Nest's own: no route, and 400 for a path that cannot be decoded, which names nothing either.
+  if (thrown instanceof HttpException && [400, 404].includes(thrown.getStatus()))
+    return new ApiError('not_found');
   return ApiError.from(thrown);
 }

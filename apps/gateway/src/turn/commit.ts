@@ -3,11 +3,13 @@ import { createNode, estimateItemBytes, type ResponseNode, type ResponseStore } 
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
+import type { Beginning } from './beginning.js';
+import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
 
 export interface CommitInput {
   readonly turn: TurnContext;
-  readonly parent: ResponseNode | undefined;
+  readonly beginning: Beginning;
   /** Ended. */
   readonly assembler: ResponseAssembler;
   /** As they are after the input. */
@@ -17,18 +19,19 @@ export interface CommitInput {
   readonly store: ResponseStore;
 }
 
-/** Folds the output in and makes the response known: to its connection, and to the store when it is to be stored. */
+/**
+ * Folds the output in and makes the response known: to its connection, and to the store when it is to be stored.
+ * @returns the response in the tree
+ */
 export async function commit({
   turn,
-  parent,
+  beginning: { parent, input: ownInput },
   assembler,
   artifacts,
-  input,
+  input: { request, tenant, connection },
   pipeline,
   store,
-}: CommitInput): Promise<void> {
-  const { request, tenant, connection } = input;
-  if (connection === undefined && !request.store) return;
+}: CommitInput): Promise<ResponseNode> {
   const format = (artifacts.get(Routing.name) as Route).format.name;
   const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
   const folded = output.length === 0 ? artifacts : await pipeline.run(turn.output(output), artifacts);
@@ -36,14 +39,15 @@ export async function commit({
     id: assembler.response.id,
     tenant,
     parent,
-    input: turn.items,
+    input: withItemIds(ownInput),
     output,
     response: assembler.response,
     artifacts: folded,
-    ownBytes: estimateItemBytes(turn.items) + estimateItemBytes(output) + promptBytes(parent, folded),
+    ownBytes: estimateItemBytes(ownInput) + estimateItemBytes(output) + promptBytes(parent, folded),
   });
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);
+  return node;
 }
 
 /** Memory of the prompt ids this turn added. */

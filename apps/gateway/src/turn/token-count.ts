@@ -1,8 +1,10 @@
-import { historyOf, resolveParent, type ResponseStore } from '@turnpike/conversation';
+import { historyOf } from '@turnpike/conversation';
 import { mintId, type ResponseRequest } from '@turnpike/protocol';
 import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
-import { TurnContext, type Pipeline } from '@turnpike/turns';
+import { TurnContext } from '@turnpike/turns';
+import { beginningOf } from './beginning.js';
+import type { TurnParts } from './turn-run.js';
 
 /**
  * Tokens that this request would make the model read: the same stages as a turn, and no engine.
@@ -11,19 +13,18 @@ import { TurnContext, type Pipeline } from '@turnpike/turns';
 export async function countInputTokens(
   request: ResponseRequest,
   tenant: string,
-  { pipeline, store }: { pipeline: Pipeline; store: ResponseStore },
+  parts: Omit<TurnParts, 'keepAliveMs'>,
 ): Promise<number> {
-  const { previousResponseId } = request;
-  const parent =
-    previousResponseId === undefined ? undefined : await resolveParent(tenant, previousResponseId, [store]);
+  const { base, items, known } = await beginningOf({ request, tenant }, parts);
   const turn = new TurnContext({
     id: mintId('response'),
     tenant,
     request,
-    items: request.input.map((item) => ({ item })),
-    history: () => historyOf(parent),
+    items,
+    known,
+    history: () => historyOf(base),
   });
-  const artifacts = await pipeline.run(turn, parent?.artifacts);
+  const artifacts = await parts.pipeline.run(turn, base?.artifacts);
   const { format } = artifacts.get(Routing.name) as Route;
   return promptOf(artifacts.get(Rendering.name) as Rendered, format).length;
 }

@@ -19,6 +19,8 @@ export interface TurnConnection {
   readonly lane: LaneId;
   /** Responses of connections that were lost a moment ago. */
   readonly lost: ParentSource;
+  /** Called when the response exists; `interrupt` makes it end with what is finished. */
+  readonly onBegin: (responseId: string, interrupt: () => void) => void;
 }
 
 /** What became of a turn. */

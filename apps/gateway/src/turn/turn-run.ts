@@ -1,21 +1,29 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
-import { historyOf, resolveParent, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
-import type { OutputParser } from '@turnpike/formats';
-import type { GenerateRequest } from '@turnpike/inference';
-import { ApiError, mintId, newResponse, responseErrorCode, type Usage } from '@turnpike/protocol';
-import { promptOf, Rendering } from '@turnpike/rendering';
+import { historyOf } from '@turnpike/conversation';
+import {
+  ApiError,
+  mintId,
+  newResponse,
+  responseErrorCode,
+  type TextFormat,
+  type Tool,
+  type Usage,
+} from '@turnpike/protocol';
+import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
-import { Validation } from '@turnpike/validation';
+import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
+import { packSampledIds } from '@turnpike/sealing';
+import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit } from './commit.js';
 import { KeepAlive } from './keep-alive.js';
+import { OutputRules } from './output-rules.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
 import { logTurn } from './turn-log.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
-export interface TurnParts {
+export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
-  readonly store: ResponseStore;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
 }
@@ -35,10 +43,12 @@ interface Sampling {
   readonly assembler: ResponseAssembler;
   readonly keepAlive: KeepAlive;
   readonly route: Route;
-  readonly prompt: GenerateRequest['prompt'];
+  readonly rendered: Rendered;
+  readonly promptTokens: number;
   /** Most tokens the engine may sample. */
   readonly maxTokens: number;
-  readonly parser: OutputParser;
+  /** Tools that joined the chain as items. */
+  readonly addedTools: readonly Tool[];
 }
 
 /** One turn, from its request to its terminal event. */
@@ -47,6 +57,7 @@ export class TurnRun {
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
   readonly #id = mintId('response');
+  readonly #interrupt = new AbortController();
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
@@ -56,16 +67,16 @@ export class TurnRun {
   /** @throws ApiError when there is no response */
   async run(): Promise<TurnOutcome> {
     const { request, signal } = this.#input;
-    const parent = await this.#parent();
-    const turn = this.#turn(parent);
+    const beginning = await beginningOf(this.#input, this.#parts);
+    const turn = this.#turn(beginning);
     const onGone = () => turn.abort(signal.reason);
     signal.addEventListener('abort', onGone, { once: true });
     if (signal.aborted) onGone();
     try {
-      await this.#parts.pipeline.run(turn, parent?.artifacts, 'admission');
+      const admitted = await this.#parts.pipeline.run(turn, beginning.base?.artifacts, 'admission');
       this.#lifecycle.move('admitted');
-      const assembler = this.#begin();
-      return await this.#end(turn, parent, assembler, await this.#answer(turn, parent, assembler));
+      const assembler = this.#begin(admitted);
+      return await this.#end(turn, beginning, assembler, await this.#answer(turn, beginning, assembler));
     } catch (thrown) {
       if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
       throw thrown;
@@ -74,57 +85,52 @@ export class TurnRun {
     }
   }
 
-  async #parent(): Promise<ResponseNode | undefined> {
-    const { request, tenant, connection } = this.#input;
-    const { previousResponseId } = request;
-    if (previousResponseId === undefined) return undefined;
-    const { store } = this.#parts;
-    const sources = connection === undefined ? [store] : [connection.cache, connection.lost, store];
-    return resolveParent(tenant, previousResponseId, sources);
-  }
-
-  #turn(parent: ResponseNode | undefined): TurnContext {
+  #turn({ base, items, known }: Beginning): TurnContext {
     const { request, tenant } = this.#input;
-    return new TurnContext({
-      id: this.#id,
-      tenant,
-      request,
-      items: request.input.map((item) => ({ item })),
-      history: () => historyOf(parent),
-    });
+    return new TurnContext({ id: this.#id, tenant, request, items, known, history: () => historyOf(base) });
   }
 
-  #begin(): ResponseAssembler {
-    const { request, sink } = this.#input;
+  #begin(admitted: Artifacts): ResponseAssembler {
+    const { request, tenant, sink } = this.#input;
     const response = newResponse(this.#id, request, Math.floor(Date.now() / 1000));
+    const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
       streamId: request.streamId,
+      seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
     });
     sink.send(assembler.begin());
+    this.#input.connection?.onBegin(this.#id, () => {
+      sink.send([assembler.interruptAccepted()]);
+      this.#interrupt.abort();
+    });
     return assembler;
   }
 
   /** Preparation and sampling. What goes wrong from here on is how the response ends, not an exception. */
-  async #answer(
-    turn: TurnContext,
-    parent: ResponseNode | undefined,
-    assembler: ResponseAssembler,
-  ): Promise<Result> {
+  async #answer(turn: TurnContext, { base }: Beginning, assembler: ResponseAssembler): Promise<Result> {
     const keepAlive = new KeepAlive(this.#input.sink, () => assembler.keepAlive(), this.#parts.keepAliveMs);
     let promptTokens = 0;
     try {
-      const artifacts = await this.#parts.pipeline.run(turn, parent?.artifacts, 'preparation');
+      const artifacts = await this.#parts.pipeline.run(turn, base?.artifacts, 'preparation');
       const route = artifactOf(artifacts, Routing);
-      const prompt = promptOf(artifactOf(artifacts, Rendering), route.format);
-      promptTokens = prompt.length;
-      const maxTokens = this.#maxTokens(route, prompt.length);
+      const rendered = artifactOf(artifacts, Rendering);
+      promptTokens = promptOf(rendered, route.format).length;
+      const maxTokens = this.#maxTokens(route, promptTokens);
       if (!this.#input.request.generate) {
         return { artifacts, ending: { status: 'completed' }, usage: usageOf(promptTokens, 0, 0, undefined) };
       }
-      const tools = [...this.#input.request.tools, ...artifactOf(artifacts, Validation).addedTools];
-      const parser = route.format.parser(tools);
-      const sampled = await this.#sample({ turn, assembler, keepAlive, route, prompt, maxTokens, parser });
+      const { addedTools } = artifactOf(artifacts, Validation);
+      const sampled = await this.#sample({
+        turn,
+        assembler,
+        keepAlive,
+        route,
+        rendered,
+        promptTokens,
+        maxTokens,
+        addedTools,
+      });
       return { artifacts, ...sampled };
     } catch (thrown) {
       const usage = usageOf(promptTokens, 0, 0, undefined);
@@ -155,26 +161,40 @@ export class TurnRun {
     assembler,
     keepAlive,
     route,
-    prompt,
+    rendered,
+    promptTokens,
     maxTokens,
-    parser,
+    addedTools,
   }: Sampling): Promise<SamplingResult> {
-    const { temperature, topP } = this.#input.request;
+    const { request } = this.#input;
+    const { engine, engineModel, format, contextTokens } = route;
+    const answerSchema = engine.bindsJson === true ? schemaOf(request.text.format) : undefined;
     this.#lifecycle.move('dispatched');
     return sample({
-      engine: route.engine,
+      engine,
       request: {
-        model: route.engineModel,
-        prompt,
+        model: engineModel,
         maxTokens,
-        stopIds: route.format.stopIds,
-        temperature,
-        topP,
+        stopIds: format.stopIds,
+        temperature: request.temperature,
+        topP: request.topP,
       },
-      parser,
+      promptWith: (ending) => promptOf(rendered, format, ending),
+      promptTokens,
+      contextTokens,
+      format,
+      tools: [...request.tools, ...addedTools],
+      rules: new OutputRules({
+        tools: toolRule(request, addedTools),
+        bindsAnswer: answerSchema !== undefined,
+        reasons: request.reasoning.effort !== 'none' && request.reasoning.effort !== 'minimal',
+      }),
+      answerSchema,
+      check: answerCheck(request.text.format),
       assembler,
       sink: keepAlive,
-      signal: turn.signal,
+      signal: AbortSignal.any([turn.signal, this.#interrupt.signal]),
+      interrupted: () => this.#interrupt.signal.aborted,
       onFirstChunk: () => this.#lifecycle.move('streaming'),
     });
   }
@@ -182,7 +202,7 @@ export class TurnRun {
   /** Commits the response, then writes its terminal event: its id can be used the moment a client reads it. */
   async #end(
     turn: TurnContext,
-    parent: ResponseNode | undefined,
+    beginning: Beginning,
     assembler: ResponseAssembler,
     { ending, usage, failure, artifacts }: Result,
   ): Promise<TurnOutcome> {
@@ -191,14 +211,24 @@ export class TurnRun {
     this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
     if (ending.status === 'failed') {
       if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
-    } else if (artifacts !== undefined) {
-      await commit({ turn, parent, assembler, artifacts, input: this.#input, ...this.#parts });
     }
+    const node =
+      ending.status !== 'failed' && artifacts !== undefined && this.#isKept()
+        ? await commit({ turn, beginning, assembler, artifacts, input: this.#input, ...this.#parts })
+        : undefined;
     sink.send([assembler.terminal()]);
+    if (node !== undefined)
+      this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
     this.#lifecycle.move('settled');
     const transport = this.#input.connection === undefined ? 'http' : 'websocket';
     logTurn({ turn, response: assembler.response, transport, lifecycle: this.#lifecycle, failure });
     return { response: assembler.response, failure };
+  }
+
+  /** Whether anything can ever go on behind this response. */
+  #isKept(): boolean {
+    const { request, connection } = this.#input;
+    return connection !== undefined || request.store || this.#parts.replays.enabled;
   }
 
   /** A continuation that failed takes its parent out of the connection's cache; one whose client left does not. */
@@ -211,4 +241,10 @@ export class TurnRun {
 /** The pipeline has run every stage of the list. */
 function artifactOf<A>(artifacts: Artifacts, token: StageToken<A>): A {
   return artifacts.get(token.name) as A;
+}
+
+/** JSON Schema of what a format asks for. */
+function schemaOf(format: TextFormat): Record<string, unknown> | undefined {
+  if (format.type === 'json_schema') return format.schema;
+  return format.type === 'json_object' ? { type: 'object' } : undefined;
 }

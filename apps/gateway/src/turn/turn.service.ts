@@ -1,29 +1,33 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ResponseStore } from '@turnpike/conversation';
+import { ReplayIndex, type ResponseStore } from '@turnpike/conversation';
 import type { ResponseRequest } from '@turnpike/protocol';
+import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
-import { TurnRun } from './turn-run.js';
+import { TurnRun, type TurnParts } from './turn-run.js';
 
 /** Runs turns, the same way for every transport. */
 @Injectable()
 export class TurnService {
-  readonly #pipeline: Pipeline;
-  readonly #store: ResponseStore;
-  readonly #keepAliveMs: number;
+  readonly #parts: TurnParts;
 
   constructor(
     @Inject(STAGE_LIST) stages: StageList,
     @Inject(STORE) store: ResponseStore,
+    @Inject(Sealer) sealer: Sealer,
     @Inject(CONFIG) config: Config,
   ) {
-    this.#pipeline = new Pipeline(stages.admission, stages.preparation);
-    this.#store = store;
-    this.#keepAliveMs = config.limits.keepAliveMs;
+    this.#parts = {
+      pipeline: new Pipeline(stages.admission, stages.preparation),
+      store,
+      sealer,
+      replays: new ReplayIndex(config.limits.replayBytes),
+      keepAliveMs: config.limits.keepAliveMs,
+    };
   }
 
   /**
@@ -32,11 +36,7 @@ export class TurnService {
    * @throws ApiError when there is no response
    */
   run(input: TurnInput): Promise<TurnOutcome> {
-    return new TurnRun(input, {
-      pipeline: this.#pipeline,
-      store: this.#store,
-      keepAliveMs: this.#keepAliveMs,
-    }).run();
+    return new TurnRun(input, this.#parts).run();
   }
 
   /**
@@ -44,6 +44,6 @@ export class TurnService {
    * @throws ApiError as the turn would
    */
   countInput(request: ResponseRequest, tenant: string): Promise<number> {
-    return countInputTokens(request, tenant, { pipeline: this.#pipeline, store: this.#store });
+    return countInputTokens(request, tenant, this.#parts);
   }
 }

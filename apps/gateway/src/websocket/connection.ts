@@ -6,7 +6,7 @@ import type { WebSocket } from 'ws';
 import { log } from '../log.js';
 import type { TurnConnection } from '../turn/turn-input.js';
 import type { TurnService } from '../turn/turn.service.js';
-import { errorFrame, readFrame } from './frames.js';
+import { errorFrame, interruptFailed, readFrame } from './frames.js';
 import type { Outbox } from './outbox.js';
 
 export interface ConnectionParts {
@@ -42,6 +42,8 @@ export class Connection {
   readonly #parts: ConnectionParts;
   readonly #lanes = new LaneScheduler<Job>();
   readonly #gone = new AbortController();
+  /** How to interrupt each response that runs, by its id. */
+  readonly #running = new Map<string, () => void>();
   readonly #ping: NodeJS.Timeout;
   readonly #lifetime: NodeJS.Timeout;
   #unanswered = 0;
@@ -89,10 +91,20 @@ export class Connection {
       if (isBinary) throw new ApiError('binary_frame');
       const frame = readFrame(data.toString('utf8'));
       if (frame.kind === 'answered') this.#parts.outbox.sendText(frame.reply);
+      if (frame.kind === 'interrupt') this.#interrupt(frame.responseId, frame.streamId);
       if (frame.kind === 'create') this.#submit(frame);
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown));
     }
+  }
+
+  /** Goes past the queue: it is about what already runs. */
+  #interrupt(responseId: unknown, streamId: string | undefined): void {
+    const id = typeof responseId === 'string' ? responseId : '';
+    const interrupt = this.#running.get(id);
+    this.#running.delete(id);
+    if (interrupt === undefined) this.#parts.outbox.sendText(interruptFailed(responseId, streamId));
+    else interrupt();
   }
 
   #submit(job: Job): void {
@@ -106,6 +118,11 @@ export class Connection {
   }
 
   async #run(job: Job): Promise<void> {
+    let running = '';
+    const onBegin = (responseId: string, interrupt: () => void) => {
+      running = responseId;
+      this.#running.set(responseId, interrupt);
+    };
     try {
       const { outbox, principal, turns } = this.#parts;
       await turns.run({
@@ -113,11 +130,12 @@ export class Connection {
         tenant: principal.tenant,
         sink: outbox,
         signal: this.#gone.signal,
-        connection: this.#connection(job.streamId),
+        connection: { ...this.#connection(job.streamId), onBegin },
       });
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown), job.streamId);
     }
+    this.#running.delete(running);
     const next = this.#lanes.finish(job.streamId);
     if (next !== undefined) void this.#run(next.job);
     else if (this.#lanes.running === 0) this.#onIdle?.();
@@ -135,7 +153,7 @@ export class Connection {
   }
 
   /** What a turn of this lane sees of the connection. What it takes from a lost one joins this one's cache. */
-  #connection(lane: LaneId): TurnConnection {
+  #connection(lane: LaneId): Omit<TurnConnection, 'onBegin'> {
     const { cache, resume } = this.#parts;
     const load = (tenant: string, id: string) => {
       const node = resume.take(tenant, id);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '@turnpike/protocol';
-import { errorFrame, readFrame } from './frames.js';
+import { errorFrame, interruptFailed, readFrame } from './frames.js';
 
 function errorOf(text: string): ApiError {
   try {
@@ -98,22 +98,28 @@ describe('readFrame', () => {
     });
   });
 
-  it('refuses an interrupt, on the lane that asked', () => {
+  it('reads an interrupt', () => {
+    const interrupt = { type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' };
+    const read = (frame: unknown) => readFrame(JSON.stringify(frame));
+    expect(read(interrupt)).toEqual({ kind: 'interrupt', responseId: 'resp_1', streamId: undefined });
+    expect(read({ ...interrupt, stream_id: 'main' })).toMatchObject({ streamId: 'main' });
+  });
+
+  it('refuses an interrupt of what does not run, on the lane that asked', () => {
     const refusal = {
       type: 'response.interrupt.failed',
       sequence_number: 0,
       response_id: 'resp_1',
       error: {
         type: 'invalid_request_error',
-        code: 'interrupt_not_supported',
-        message: 'This server does not support interruption.',
+        code: 'response_not_found',
+        message: 'No response of this id is running on this connection.',
         param: 'response_id',
       },
     };
-    const interrupt = { type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' };
-    expect(replyTo(interrupt)).toEqual(refusal);
-    expect(replyTo({ ...interrupt, stream_id: 'main' })).toEqual({ ...refusal, stream_id: 'main' });
-    expect(replyTo({ type: 'response.interrupt' })).toMatchObject({ response_id: null });
+    expect(JSON.parse(interruptFailed('resp_1'))).toEqual(refusal);
+    expect(JSON.parse(interruptFailed('resp_1', 'main'))).toEqual({ ...refusal, stream_id: 'main' });
+    expect(JSON.parse(interruptFailed(undefined))).toMatchObject({ response_id: null });
   });
 });
 

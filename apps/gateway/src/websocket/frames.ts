@@ -3,6 +3,7 @@ import { ApiError, parseJson, parseStreamId, quotable } from '@turnpike/protocol
 /** A client frame, recognised by its type. */
 export type ClientFrame =
   | { kind: 'create'; streamId: string | undefined; body: Record<string, unknown> }
+  | { kind: 'interrupt'; streamId: string | undefined; responseId: unknown }
   | { kind: 'answered'; reply: string }
   | { kind: 'ignored' };
 
@@ -37,20 +38,23 @@ const REFUSED: Readonly<Record<string, (frame: Record<string, unknown>) => objec
     },
     steer: { previous_response_id: frame['previous_response_id'] ?? null, input: frame['input'] ?? null },
   }),
-  'response.interrupt': (frame) => ({
+};
+
+/** The answer to an interruption of a response that does not run on this connection. */
+export function interruptFailed(responseId: unknown, streamId?: string): string {
+  return JSON.stringify({
     type: 'response.interrupt.failed',
     sequence_number: 0,
-    response_id: frame['response_id'] ?? null,
-    // A client with several lanes finds the asking one by its name.
-    stream_id: parseStreamId(frame['stream_id']),
+    ...(streamId === undefined ? {} : { stream_id: streamId }),
+    response_id: responseId ?? null,
     error: {
       type: 'invalid_request_error',
-      code: 'interrupt_not_supported',
-      message: 'This server does not support interruption.',
+      code: 'response_not_found',
+      message: 'No response of this id is running on this connection.',
       param: 'response_id',
     },
-  }),
-};
+  });
+}
 
 /** Notices that need no answer. Codex sent `response.processed` for a while. */
 const SILENT = new Set(['response.processed']);
@@ -68,6 +72,9 @@ export function readFrame(text: string): ClientFrame {
   const type = body['type'];
   if (typeof type !== 'string') throw unknownType("'type' has to be a string");
   if (type === 'response.create') return { kind: 'create', streamId: parseStreamId(body['stream_id']), body };
+  if (type === 'response.interrupt') {
+    return { kind: 'interrupt', streamId: parseStreamId(body['stream_id']), responseId: body['response_id'] };
+  }
   if (SILENT.has(type)) return { kind: 'ignored' };
   const refuse = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
   if (refuse === undefined) throw unknownType(`'${quotable(type)}'`);

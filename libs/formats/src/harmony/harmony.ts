@@ -2,6 +2,7 @@ import { type Format } from '../format.js';
 import { HARMONY, o200kHarmony } from '../tokenizer/o200k-harmony.js';
 import { headPieces } from './head.js';
 import { itemPieces, itemSegmentKind } from './items.js';
+import { openingPieces } from './opening.js';
 import { HarmonyParser } from './parser.js';
 
 /**
@@ -20,6 +21,11 @@ export function harmony(): Format {
     renderItem: itemPieces,
     segmentKind: itemSegmentKind,
     generationPrompt,
-    parser: (tools) => new HarmonyParser(tools, tokenizer, generationPrompt),
+    generationPromptFor: (opening) =>
+      openingPieces(opening).flatMap((piece) =>
+        typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)],
+      ),
+    parser: (tools, opened = generationPrompt) =>
+      new HarmonyParser(tools, tokenizer, opened, generationPrompt.length),
   };
 }

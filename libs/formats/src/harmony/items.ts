@@ -8,7 +8,7 @@ import {
 } from '@turnpike/protocol';
 import { type OpenCalls, type Piece, type SegmentKind } from '../format.js';
 import { instructionsSection } from './head.js';
-import { messagePieces } from './message.js';
+import { callHeader, messagePieces } from './message.js';
 import { FUNCTIONS, namespacesOf, toolsSection } from './tools.js';
 
 /** Pieces of one conversation item; the mapping is the table in this library's README. */
@@ -77,11 +77,9 @@ function partText(part: MessagePart): string[] {
 function callPieces(item: ToolCallItem): Piece[] {
   if (item.status === 'incomplete') return [];
   const isFunction = item.type === 'function_call';
+  const { name, namespace } = item;
   return messagePieces({
-    author: 'assistant',
-    recipient: `${item.namespace ?? FUNCTIONS}.${item.name}`,
-    channel: 'commentary',
-    constrainedJson: isFunction,
+    ...callHeader({ type: isFunction ? 'function' : 'custom', name, namespace }),
     content: [isFunction ? item.arguments : item.input],
   });
 }

@@ -37,19 +37,26 @@ export class HarmonyParser implements OutputParser {
    * out to belong to no message are counted in it.
    */
   private closing: CloseEvent | undefined;
+  /** What the prompt itself has opened, until the first call of a method gives it out. */
+  private readonly begun: OutputEvent[] = [];
 
-  /** @param opened the generation prompt, which the first message begins with */
+  /**
+   * @param opened what the first message begins with
+   * @param assumed how many of these ids say no more than that the assistant begins
+   */
   constructor(
     tools: readonly Tool[],
     private readonly tokenizer: Tokenizer,
     private opened: readonly number[],
+    assumed: number,
   ) {
     this.resolve = recipientResolver(tools);
     this.detokenizer = tokenizer.detokenizer();
+    for (const id of opened.slice(assumed)) this.readHeader(id, this.begun);
   }
 
   push(ids: ArrayLike<number>): OutputEvent[] {
-    const events: OutputEvent[] = [];
+    const events = this.begun.splice(0);
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i] as number;
       this.sampled.push(id);
@@ -60,7 +67,7 @@ export class HarmonyParser implements OutputParser {
   }
 
   finish(reason: FinishReason): OutputEvent[] {
-    const events: OutputEvent[] = [];
+    const events = this.begun.splice(0);
     if (this.open !== undefined) this.endMessage(this.open, reason === 'stop', undefined, events);
     if (this.closing !== undefined) {
       events.push({ ...this.closing, sampled: this.closing.sampled + this.sampled.length });

@@ -27,6 +27,7 @@ export function fakeFormat(options: Partial<Format> = {}): Format {
     renderItem,
     segmentKind,
     generationPrompt: [START, 65],
+    generationPromptFor: () => [START, 65, BODY],
     parser: () => {
       throw new Error('Nothing is parsed here.');
     },

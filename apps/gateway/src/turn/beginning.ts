@@ -1,0 +1,56 @@
+import {
+  resolveParent,
+  type ReplayIndex,
+  type ResponseNode,
+  type ResponseStore,
+} from '@turnpike/conversation';
+import type { Sealer } from '@turnpike/sealing';
+import type { TurnItem } from '@turnpike/turns';
+import type { TurnInput } from './turn-input.js';
+import { turnItems } from './turn-items.js';
+
+/** What a turn starts from. */
+export interface Beginning {
+  /** The response whose artifacts the new items are folded into. */
+  readonly base: ResponseNode | undefined;
+  /** Items that are new to it. */
+  readonly items: readonly TurnItem[];
+  /** How many items of the request came before those, and are known. */
+  readonly known: number;
+  /** The response that the new one follows in the tree. */
+  readonly parent: ResponseNode | undefined;
+  /** Items that the new response holds as its own input. */
+  readonly input: readonly TurnItem[];
+}
+
+export interface BeginningParts {
+  readonly store: ResponseStore;
+  readonly sealer: Sealer;
+  readonly replays: ReplayIndex;
+}
+
+/**
+ * Finds what a request continues: the response it names, or, when it brings a conversation whole, the longest
+ * beginning of it that was made here.
+ * @throws ApiError previous_response_not_found | invalid_encrypted_content
+ */
+export async function beginningOf(
+  { request, tenant, connection }: Pick<TurnInput, 'request' | 'tenant' | 'connection'>,
+  { store, sealer, replays }: BeginningParts,
+): Promise<Beginning> {
+  const { previousResponseId } = request;
+  if (previousResponseId !== undefined) {
+    const sources = connection === undefined ? [store] : [connection.cache, connection.lost, store];
+    const parent = await resolveParent(tenant, previousResponseId, sources);
+    const items = turnItems(request.input, tenant, sealer);
+    return { base: parent, items, known: 0, parent, input: items };
+  }
+  const all = turnItems(request.input, tenant, sealer);
+  const prefix = replays.find(tenant, all);
+  if (prefix === undefined) return { base: undefined, items: all, known: 0, parent: undefined, input: all };
+  const items = all.slice(prefix.items);
+  // A stored response shows the input of its own request, so it keeps all of it; otherwise the tree shares it.
+  return request.store
+    ? { base: prefix.node, items, known: prefix.items, parent: undefined, input: all }
+    : { base: prefix.node, items, known: prefix.items, parent: prefix.node, input: items };
+}

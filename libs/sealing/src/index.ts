@@ -1,0 +1,3 @@
+export { Sealer, type Opened } from './sealer.js';
+export { packSampledIds, unpackSampledIds, type SampledIds } from './sampled-ids.js';
+export { loadSealingKeys } from './keys.js';

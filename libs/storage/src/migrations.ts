@@ -1,0 +1,103 @@
+import { sql, type Kysely } from 'kysely';
+import type { DatabaseKind, StoreSchema } from './schema.js';
+
+/** Types that have no name in common. */
+const BYTES = { sqlite: sql`blob`, postgres: sql`bytea` } as const;
+
+interface Migration {
+  readonly name: string;
+  up(db: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void>;
+}
+
+/** In order; the first is version 1. A released one never changes: what has to change is a new one. */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    name: 'responses, items, artifacts',
+    async up(db, kind) {
+      const { schema } = db;
+      await schema
+        .createTable('responses')
+        .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('parent_id', 'text')
+        .addColumn('depth', 'integer', (column) => column.notNull())
+        .addColumn('created_at', 'bigint', (column) => column.notNull())
+        .addColumn('expires_at', 'bigint', (column) => column.notNull())
+        .addColumn('own_bytes', 'bigint', (column) => column.notNull())
+        .addColumn('body', 'text', (column) => column.notNull())
+        .execute();
+      await schema.createIndex('responses_by_parent').on('responses').column('parent_id').execute();
+      await schema.createIndex('responses_by_expiry').on('responses').column('expires_at').execute();
+      await schema
+        .createTable('items')
+        .addColumn('response_id', 'text', (column) =>
+          column.notNull().references('responses.id').onDelete('cascade'),
+        )
+        .addColumn('position', 'integer', (column) => column.notNull())
+        .addColumn('is_output', 'integer', (column) => column.notNull())
+        .addColumn('body', 'text', (column) => column.notNull())
+        .addColumn('format', 'text')
+        .addColumn('ids', BYTES[kind])
+        .addPrimaryKeyConstraint('items_key', ['response_id', 'position'])
+        .execute();
+      await schema
+        .createTable('artifacts')
+        .addColumn('response_id', 'text', (column) =>
+          column.notNull().references('responses.id').onDelete('cascade'),
+        )
+        .addColumn('stage', 'text', (column) => column.notNull())
+        .addColumn('version', 'integer', (column) => column.notNull())
+        .addColumn('complete', 'integer', (column) => column.notNull())
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addColumn('ids', BYTES[kind], (column) => column.notNull())
+        .addPrimaryKeyConstraint('artifacts_key', ['response_id', 'stage'])
+        .execute();
+    },
+  },
+];
+
+/** Any number that no one else locks in this database. */
+const ADVISORY_LOCK = 8686_0001;
+
+/** What lets one process at a time in, until its transaction ends. */
+const BEGIN_ALONE = {
+  sqlite: [sql`begin immediate`],
+  postgres: [sql`begin`, sql`select pg_advisory_xact_lock(${sql.lit(ADVISORY_LOCK)})`],
+} as const;
+
+/**
+ * Brings the schema up to date: all missing steps in one transaction. Processes that start at once wait for each other.
+ * @throws Error when the database is of a newer version than this program
+ */
+export async function migrate(database: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void> {
+  await database.connection().execute(async (db) => {
+    for (const statement of BEGIN_ALONE[kind]) await statement.execute(db);
+    try {
+      await migrateInTransaction(db, kind);
+      await sql`commit`.execute(db);
+    } catch (thrown) {
+      await sql`rollback`.execute(db);
+      throw thrown;
+    }
+  });
+}
+
+async function migrateInTransaction(db: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void> {
+  await sql`create table if not exists schema_migrations
+    (version integer primary key not null, name text not null, applied_at bigint not null)`.execute(db);
+  const { rows } = await sql<{ version: number }>`
+    select coalesce(max(version), 0) as version from schema_migrations`.execute(db);
+  const applied = rows[0]?.version ?? 0;
+  if (applied > MIGRATIONS.length) {
+    throw new Error(
+      `the database has version ${applied}, and this program knows up to ${MIGRATIONS.length}: it was used by a newer one`,
+    );
+  }
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    const version = index + 1;
+    if (version <= applied) continue;
+    await migration.up(db, kind);
+    await sql`insert into schema_migrations (version, name, applied_at)
+      values (${version}, ${migration.name}, ${Date.now()})`.execute(db);
+  }
+}

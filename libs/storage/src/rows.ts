@@ -1,0 +1,81 @@
+import type { ChainNode, ResponseNode } from '@turnpike/conversation';
+import type { Item, OutputItem, ResponseObject } from '@turnpike/protocol';
+import type { ArtifactCodec, TurnItem } from '@turnpike/turns';
+import { idsFromBytes, idsToBytes } from './ids.js';
+import type { ArtifactRow, IdBytes, ItemRow, ResponseRow } from './schema.js';
+
+/** How the artifacts of stages are kept, by stage name; a stage that is not here is folded again from the items. */
+export type Codecs = ReadonlyMap<string, ArtifactCodec<unknown>>;
+
+/** The rows that one response becomes. */
+export interface NodeRows {
+  readonly response: ResponseRow;
+  readonly items: readonly ItemRow[];
+  readonly artifacts: readonly ArtifactRow[];
+}
+
+/**
+ * @param codecs none for a response that cannot be continued from the store: nothing of its ancestors is written then,
+ *   not even ids that cutting reasoning has copied
+ */
+export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs): NodeRows {
+  const now = Date.now();
+  return {
+    response: {
+      id: node.id,
+      tenant: node.tenant,
+      parent_id: node.parent?.id ?? null,
+      depth: node.depth,
+      created_at: now,
+      expires_at: now + retentionMs,
+      own_bytes: node.ownBytes,
+      body: JSON.stringify({ ...node.response, output: [] }),
+    },
+    items: [
+      ...node.input.map((item, index) => itemRow(node.id, index, 0, item)),
+      ...node.output.map((item, index) => itemRow(node.id, node.input.length + index, 1, item)),
+    ],
+    artifacts: artifactRows(node, codecs),
+  };
+}
+
+function itemRow(id: string, position: number, isOutput: 0 | 1, { item, sampled }: TurnItem): ItemRow {
+  return {
+    response_id: id,
+    position,
+    is_output: isOutput,
+    body: JSON.stringify(item),
+    format: sampled?.format ?? null,
+    ids: sampled === undefined ? null : idsToBytes(sampled.ids),
+  };
+}
+
+function artifactRows({ id, parent, artifacts }: ChainNode, codecs: Codecs): ArtifactRow[] {
+  const rows: ArtifactRow[] = [];
+  for (const [stage, codec] of codecs) {
+    const artifact = artifacts.get(stage);
+    if (artifact === undefined) continue;
+    const previous = parent?.artifacts.get(stage);
+    const { state, ids } = codec.encode(artifact, previous);
+    rows.push({
+      response_id: id,
+      stage,
+      version: codec.version,
+      complete: previous === undefined ? 1 : 0,
+      state: JSON.stringify(state),
+      ids: idsToBytes(ids),
+    });
+  }
+  return rows;
+}
+
+export function turnItemOf(row: { body: string; format: string | null; ids: IdBytes | null }): TurnItem {
+  const item = JSON.parse(row.body) as Item;
+  if (row.format === null || row.ids === null) return { item };
+  return { item, sampled: { format: row.format, ids: idsFromBytes(row.ids) } };
+}
+
+export function responseOf(body: string, output: readonly Item[]): ResponseObject {
+  const response = JSON.parse(body) as ResponseObject;
+  return { ...response, output: output as OutputItem[] };
+}

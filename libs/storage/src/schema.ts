@@ -1,0 +1,58 @@
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** Token ids as bytes: what goes in, and what the drivers give back. */
+export type IdBytes = Uint8Array | ArrayBuffer;
+
+/**
+ * One response. What it added to the chain is in {@link ItemRow} and {@link ArtifactRow}; its ancestors are found by
+ * `parent_id`.
+ */
+export interface ResponseRow {
+  id: string;
+  tenant: string;
+  /** Also set when the parent was never stored, and so is not to be found. */
+  parent_id: string | null;
+  /** Number of ancestors. */
+  depth: number;
+  /** Milliseconds since the epoch. */
+  created_at: number;
+  /** From then on (ms) the response is not found any more. It goes once nothing that is found continues it. */
+  expires_at: number;
+  /** Memory it takes when it has been read, as {@link ChainNode.ownBytes}. */
+  own_bytes: number;
+  /** The public response as JSON, without its output. */
+  body: string;
+}
+
+/** One item that a response added to the chain. */
+export interface ItemRow {
+  response_id: string;
+  /** From 0, input before output. */
+  position: number;
+  /** 0 or 1. */
+  is_output: number;
+  /** The item as JSON. */
+  body: string;
+  /** Format and ids it was sampled in. */
+  format: string | null;
+  ids: IdBytes | null;
+}
+
+/** What a turn made of a stage's artifact, see {@link ArtifactCodec}. */
+export interface ArtifactRow {
+  response_id: string;
+  stage: string;
+  version: number;
+  /** 0 or 1: whether it says everything, or what changed from the parent's. */
+  complete: number;
+  /** JSON. */
+  state: string;
+  ids: IdBytes;
+}
+
+/** Tables of the store. */
+export interface StoreSchema {
+  responses: ResponseRow;
+  items: ItemRow;
+  artifacts: ArtifactRow;
+}

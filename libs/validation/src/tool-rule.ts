@@ -1,0 +1,45 @@
+import type { ResponseRequest, Tool, ToolChoice } from '@turnpike/protocol';
+import { callableTools, type CallableTool } from './tool-names.js';
+
+/** Which calls an answer may and must hold. */
+export interface ToolRule {
+  /** Whether there has to be a call. */
+  readonly required: boolean;
+  /** The calls that may be delivered; `any` also stands for names that nobody declared, which the client answers. */
+  readonly allowed: readonly CallableTool[] | 'any';
+  /** Most calls of one response. */
+  readonly maxCalls: number;
+}
+
+/**
+ * The rule that a request's tools, `tool_choice`, `parallel_tool_calls` and `max_tool_calls` make together. The choice
+ * is one that {@link requireCallable} has let pass.
+ * @param added tools that joined the chain as items
+ */
+export function toolRule(request: ResponseRequest, added: readonly Tool[]): ToolRule {
+  const { toolChoice, tools, parallelToolCalls, maxToolCalls } = request;
+  const declared = callableTools([...added, ...tools]);
+  const maxCalls = Math.min(parallelToolCalls ? Infinity : 1, maxToolCalls ?? Infinity);
+  if (toolChoice === 'none' || declared.length === 0) return { required: false, allowed: [], maxCalls };
+  if (toolChoice === 'auto') return { required: false, allowed: 'any', maxCalls };
+  if (toolChoice === 'required') return { required: true, allowed: declared, maxCalls };
+  const named = namedBy(toolChoice);
+  const allowed = declared.filter((tool) => named.some((entry) => names(entry, tool)));
+  const required = toolChoice.type !== 'allowed_tools' || toolChoice['mode'] === 'required';
+  return { required, allowed, maxCalls };
+}
+
+interface Named {
+  readonly type: string;
+  readonly name?: unknown;
+}
+
+function namedBy(choice: Exclude<ToolChoice, string>): readonly Named[] {
+  return choice.type === 'allowed_tools' ? (choice['tools'] as Named[]) : [choice];
+}
+
+/** A namespace names every tool in it; a tool inside a namespace is also named by its bare name. */
+function names({ type, name }: Named, tool: CallableTool): boolean {
+  if (type === 'namespace') return name === tool.namespace;
+  return type === tool.type && name === tool.name;
+}

@@ -1,0 +1,59 @@
+import { openDatabase, type DatabaseTarget, type StoreSchema } from '@turnpike/storage';
+import { sql, type Kysely } from 'kysely';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgresServer } from './postgres.js';
+
+/** Both kinds of database, for `describe.each`. */
+export const KINDS = ['sqlite', 'postgres'] as const;
+
+/** Makes empty databases of one kind, and takes them away. */
+export class TestDatabases {
+  readonly #folder: string;
+  readonly #server: PostgresServer | undefined;
+  readonly #open: Kysely<StoreSchema>[] = [];
+  #made = 0;
+
+  private constructor(folder: string, server: PostgresServer | undefined) {
+    this.#folder = folder;
+    this.#server = server;
+  }
+
+  static async start(kind: (typeof KINDS)[number]): Promise<TestDatabases> {
+    const server = kind === 'postgres' ? await PostgresServer.start() : undefined;
+    return new TestDatabases(mkdtempSync(join(tmpdir(), 'turnpike-store-')), server);
+  }
+
+  /** A database that no one has used yet. */
+  async target(): Promise<DatabaseTarget> {
+    if (this.#server !== undefined) return { kind: 'postgres', url: await this.#server.database() };
+    return { kind: 'sqlite', path: join(this.#folder, `store-${++this.#made}.db`) };
+  }
+
+  /** A connection to it, or to a fresh one; closed at the end. */
+  async connect(target?: DatabaseTarget): Promise<Kysely<StoreSchema>> {
+    const db = await openDatabase(target ?? (await this.target()), () => undefined);
+    this.#open.push(db);
+    return db;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#open.map((db) => db.destroy()));
+    await this.#server?.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** How many rows each table has. */
+export async function rowsIn(db: Kysely<StoreSchema>): Promise<Record<keyof StoreSchema, number>> {
+  const count = async (table: keyof StoreSchema) => {
+    const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db);
+    return Number(rows[0]?.n);
+  };
+  return {
+    responses: await count('responses'),
+    items: await count('items'),
+    artifacts: await count('artifacts'),
+  };
+}
