@@ -47,6 +47,7 @@ export class ResponseAssembler {
   #open: OpenItem | undefined;
   #reasoningTokens = 0;
   #ended = false;
+  #terminalWritten = false;
 
   /** @param response as {@link newResponse} made it */
   constructor(response: ResponseObject, options: AssemblerOptions) {
@@ -118,9 +119,12 @@ export class ResponseAssembler {
     return frames;
   }
 
-  /** Settles how the response ends. After this {@link response} is what a client may read anywhere. */
+  /**
+   * Settles how the response ends. After this {@link response} is what a client may read anywhere. Until the terminal
+   * event is written it can be settled again: a response that could not be committed ends as failed.
+   */
   end(ending: Ending, usage: Usage, completedAt: number): void {
-    if (this.#ended) throw new Error('the response has already ended');
+    if (this.#terminalWritten) throw new Error('the response has already ended');
     if (this.#open !== undefined) throw new Error('an output item is still open');
     this.#ended = true;
     this.#response = {
@@ -140,6 +144,7 @@ export class ResponseAssembler {
     if (status !== 'completed' && status !== 'incomplete' && status !== 'failed') {
       throw new Error(`a response that is ${status} has no terminal event`);
     }
+    this.#terminalWritten = true;
     return this.#writer.raw(
       `response.${status}`,
       `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey))}`,

@@ -40,6 +40,16 @@ describe('RenderingStage', () => {
     expect(node.work).toEqual({ items_rendered: 2, tokens_encoded: encoded });
   });
 
+  it('takes 40,000 calls and their outputs in one turn, which copying the open calls for each would not', () => {
+    const { fold } = chain();
+    const ids = Array.from({ length: 40_000 }, (_, index) => `c${index}`);
+    const node = fold(
+      undefined,
+      given(...ids.map((id) => call(id, 'f')), ...ids.map((id) => output(id, 'x'))),
+    );
+    expect(node.rendered.calls.size).toBe(0);
+  });
+
   it('takes sampled ids over verbatim, and renders what another format sampled', () => {
     const { fold, calls } = chain();
     const root = fold(undefined, given(user('hi')));

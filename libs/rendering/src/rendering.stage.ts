@@ -91,34 +91,52 @@ function renderItems(
   format: Format,
   turn: Turn,
 ): { runs: Run[][]; calls: OpenCalls } {
-  let calls = before;
+  const calls = new CallFold(before);
   const runs = items.map(({ entry: { item, sampled } }): Run[] => {
-    const open = calls;
-    calls = callsAfter(item, calls);
-    if (sampled?.format === format.name) return [sampled.ids];
-    turn.count('items_rendered', 1);
-    return format.renderItem(item, open);
+    // Rendered before the item counts: an output is named after the call that it answers.
+    const pieces = sampled?.format === format.name ? [sampled.ids] : format.renderItem(item, calls.open);
+    if (sampled?.format !== format.name) turn.count('items_rendered', 1);
+    calls.add(item);
+    return pieces;
   });
-  return { runs, calls };
+  return { runs, calls: calls.open };
 }
 
-/** A call cut short never waits: no client can answer it. */
-function callsAfter(item: Item, calls: OpenCalls): OpenCalls {
-  switch (item.type) {
-    case 'function_call':
-    case 'custom_tool_call': {
-      if (item.status === 'incomplete') return calls;
-      return new Map(calls).set(item.call_id, { name: item.name, namespace: item.namespace });
+/** The open calls behind each of a run of items: copied once, however many items change them. */
+class CallFold {
+  #open: OpenCalls;
+  #copy: Map<string, { name: string; namespace?: string | undefined }> | undefined;
+
+  constructor(before: OpenCalls) {
+    this.#open = before;
+  }
+
+  get open(): OpenCalls {
+    return this.#open;
+  }
+
+  add(item: Item): void {
+    switch (item.type) {
+      case 'function_call':
+      case 'custom_tool_call':
+        // A call cut short never waits: no client can answer it.
+        if (item.status === 'incomplete') return;
+        this.#writable().set(item.call_id, { name: item.name, namespace: item.namespace });
+        return;
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        if (this.#open.has(item.call_id)) this.#writable().delete(item.call_id);
+        return;
+      case 'message':
+      case 'reasoning':
+      case 'additional_tools':
     }
-    case 'function_call_output':
-    case 'custom_tool_call_output': {
-      const next = new Map(calls);
-      return next.delete(item.call_id) ? next : calls;
-    }
-    case 'message':
-    case 'reasoning':
-    case 'additional_tools':
-      return calls;
+  }
+
+  #writable() {
+    this.#copy ??= new Map(this.#open);
+    this.#open = this.#copy;
+    return this.#copy;
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import type { FinishReason, Format } from '@turnpike/formats';
 import type { EngineClient, EngineUsage, GenerateRequest } from '@turnpike/inference';
-import { ApiError, responseErrorCode, type Tool, type Usage } from '@turnpike/protocol';
+import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
 import type { AnswerCheck } from '@turnpike/validation';
+import { failedBy } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import { answerFault, type OutputRules } from './output-rules.js';
 
@@ -141,9 +142,7 @@ async function generate(
 }
 
 function endingOf(finish: FinishReason, failure: ApiError | undefined): Ending {
-  if (failure !== undefined) {
-    return { status: 'failed', code: responseErrorCode(failure.code), message: failure.message };
-  }
+  if (failure !== undefined) return failedBy(failure);
   if (finish === 'stop') return { status: 'completed' };
   return { status: 'incomplete', reason: finish === 'length' ? 'max_output_tokens' : 'interrupted' };
 }

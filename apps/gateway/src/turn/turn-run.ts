@@ -1,14 +1,6 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
-import { historyOf } from '@turnpike/conversation';
-import {
-  ApiError,
-  mintId,
-  newResponse,
-  responseErrorCode,
-  type TextFormat,
-  type Tool,
-  type Usage,
-} from '@turnpike/protocol';
+import { historyOf, type ResponseNode } from '@turnpike/conversation';
+import { ApiError, mintId, newResponse, type TextFormat, type Tool, type Usage } from '@turnpike/protocol';
 import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
@@ -16,6 +8,7 @@ import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageTo
 import { packSampledIds } from '@turnpike/sealing';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit } from './commit.js';
+import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { OutputRules } from './output-rules.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
@@ -133,12 +126,13 @@ export class TurnRun {
       });
       return { artifacts, ...sampled };
     } catch (thrown) {
+      const unfinished = assembler.discardOpen();
+      if (unfinished.length > 0) this.#input.sink.send(unfinished);
       const usage = usageOf(promptTokens, 0, 0, undefined);
       if (this.#input.signal.aborted)
         return { ending: { status: 'incomplete', reason: 'interrupted' }, usage };
       const failure = ApiError.from(thrown);
-      const { code, message } = failure;
-      return { ending: { status: 'failed', code: responseErrorCode(code), message }, failure, usage };
+      return { ending: failedBy(failure), failure, usage };
     } finally {
       keepAlive.stop();
     }
@@ -204,18 +198,25 @@ export class TurnRun {
     turn: TurnContext,
     beginning: Beginning,
     assembler: ResponseAssembler,
-    { ending, usage, failure, artifacts }: Result,
+    { usage, artifacts, ...result }: Result,
   ): Promise<TurnOutcome> {
     const { sink, request } = this.#input;
+    let { ending, failure } = result;
+    let node: ResponseNode | undefined;
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
-    this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
-    if (ending.status === 'failed') {
-      if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
+    if (ending.status !== 'failed' && artifacts !== undefined && this.#isKept()) {
+      try {
+        node = await commit({ turn, beginning, assembler, artifacts, input: this.#input, ...this.#parts });
+      } catch (thrown) {
+        failure = ApiError.from(thrown);
+        ending = failedBy(failure);
+        assembler.end(ending, usage, Math.floor(Date.now() / 1000));
+      }
     }
-    const node =
-      ending.status !== 'failed' && artifacts !== undefined && this.#isKept()
-        ? await commit({ turn, beginning, assembler, artifacts, input: this.#input, ...this.#parts })
-        : undefined;
+    if (ending.status === 'failed' && request.previousResponseId !== undefined) {
+      this.#evict(request.previousResponseId);
+    }
+    this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
     sink.send([assembler.terminal()]);
     if (node !== undefined)
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);

@@ -18,7 +18,7 @@ export function namespacesOf(tools: readonly Tool[]): Namespace[] {
   const add = (name: string, description: string | undefined, members: Namespace['tools']): void => {
     const known = byName.get(name);
     if (known === undefined) byName.set(name, { name, description, tools: [...members] });
-    else known.tools = known.tools.concat(members);
+    else for (const member of members) known.tools.push(member);
   };
   for (const tool of tools) {
     if (isCallable(tool)) add(FUNCTIONS, undefined, [tool]);

@@ -179,3 +179,17 @@ describe('tool list memory', () => {
     expect(toolListsValidated() - before).toBe(2);
   });
 });
+
+describe('very many tools', () => {
+  const tools = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ type: 'function', name: `f${index}` }));
+
+  it('are refused, those inside namespaces included, before any of them is read', () => {
+    expect(parseTools(tools(4_096), 'tools').tools).toHaveLength(4_096);
+    expect(() => parseTools(tools(4_097), 'tools')).toThrow(
+      "Invalid value for 'tools': more than 4096 tools.",
+    );
+    const namespace = { type: 'namespace', name: 'n', tools: tools(4_096) };
+    expect(() => parseTools([namespace], 'tools')).toThrow('more than 4096 tools');
+  });
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Tool } from '../items.js';
-import { isAbsent, isObject, list, missing, optional, parseField, wrongType } from './fields.js';
+import { isAbsent, isObject, list, missing, optional, parseField, wrongType, invalid } from './fields.js';
 
 const name = z
   .string()
@@ -59,6 +59,7 @@ export function toolListsValidated(): number {
 export function parseTools(value: unknown, path: string): ToolList {
   if (isAbsent(value)) return { tools: [], key: '[]' };
   if (!Array.isArray(value)) throw wrongType(path, 'array', value);
+  requireFewTools(value, path);
   const key = JSON.stringify(value);
   const known = remembered.get(key);
   if (known !== undefined) {
@@ -71,6 +72,20 @@ export function parseTools(value: unknown, path: string): ToolList {
   listsValidated++;
   remember(key, tools);
   return { tools, key };
+}
+
+/** More tools than any agent offers; each costs validation, rendering and a place in the prompt. */
+export const MAX_TOOLS = 4_096;
+
+/** @throws ApiError invalid_value for more tools, members of namespaces included, than {@link MAX_TOOLS} */
+function requireFewTools(tools: readonly unknown[], path: string): void {
+  const count = tools.reduce<number>((sum, tool) => sum + 1 + membersOf(tool), 0);
+  if (count > MAX_TOOLS) throw invalid(path, `more than ${MAX_TOOLS} tools`);
+}
+
+function membersOf(tool: unknown): number {
+  const members = typeof tool === 'object' && tool !== null && 'tools' in tool ? tool.tools : undefined;
+  return Array.isArray(members) ? members.length : 0;
 }
 
 function parseTool(value: unknown, path: string): Tool {
