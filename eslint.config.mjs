@@ -8,9 +8,18 @@ const rawSocketWrite = {
 };
 
 const nodeGlobals = Object.fromEntries(
-  ['module', 'process', 'console', 'URL', 'Buffer', 'performance', 'setTimeout', 'clearTimeout', 'fetch'].map(
-    (name) => [name, 'readonly'],
-  ),
+  [
+    'module',
+    'process',
+    'console',
+    'URL',
+    'Buffer',
+    'performance',
+    'setInterval',
+    'setTimeout',
+    'clearTimeout',
+    'fetch',
+  ].map((name) => [name, 'readonly']),
 );
 
 export default tseslint.config(

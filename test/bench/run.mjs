@@ -1,7 +1,7 @@
 // Agent loops over each transport, interleaved in one run. `npm run bench -- --help` explains.
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { contextText } from './context.mjs';
+import { readOptions } from './options.mjs';
 import { cpuMs, startProcesses } from './processes.mjs';
 import { printStages, printTable, ratiosOf, summarise } from './report.mjs';
 import { floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
@@ -30,23 +30,16 @@ tokens, output tokens at the stated speed). The first turn of a loop, which brin
 per turn; it is in the loop's wall time. CPU is that of the gateway (or floor) process, all threads.
 `;
 
-const { values } = parseArgs({
-  options: {
-    contexts: { type: 'string', default: '1000,50000,200000' },
-    calls: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: '3' },
-    tps: { type: 'string', default: '1000' },
-    'ttft-ms': { type: 'string', default: '20' },
-    stages: { type: 'boolean', default: false },
-    compact: { type: 'boolean', default: false },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const values = readOptions(HELP, {
+  contexts: '1000,50000,200000',
+  calls: '20',
+  rounds: '3',
+  tps: '1000',
+  'ttft-ms': '20',
+  stages: false,
+  compact: false,
+  json: undefined,
 });
-if (values.help) {
-  process.stdout.write(HELP);
-  process.exit(0);
-}
 
 const contexts = values.contexts.split(',').map(Number);
 const calls = Number(values.calls);

@@ -1,5 +1,5 @@
 // How long a continuation takes when its chain is in memory, and when it has to be read. `npm run bench:store -- --help`.
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.mjs';
 import { startProcesses } from './processes.mjs';
 
 const HELP = `npm run bench:store -- [options]
@@ -17,17 +17,7 @@ The store is a SQLite file, or Postgres where DATABASE_URL names one. Printed ar
 is simulated, is next to nothing. Cold is a new gateway's second request: the first is another conversation.
 `;
 
-const { values } = parseArgs({
-  options: {
-    turns: { type: 'string', default: '10,200,2000' },
-    rounds: { type: 'string', default: '5' },
-    help: { type: 'boolean', default: false },
-  },
-});
-if (values.help) {
-  process.stdout.write(HELP);
-  process.exit(0);
-}
+const values = readOptions(HELP, { turns: '10,200,2000', rounds: '5' });
 
 const lengths = values.turns.split(',').map(Number);
 const rounds = Number(values.rounds);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAIN = {
+/** The built entry points. */
+export const MAIN = {
   gateway: join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js'),
   engine: join(ROOT, 'dist/apps/engine/apps/engine/src/main.js'),
 };

@@ -366,10 +366,13 @@ describe('engine faults', () => {
     expect((await client.create({ input: 'y' })).at(-1)?.type).toBe('response.completed');
   });
 
-  it('an overloaded engine is said to be overloaded', async () => {
+  it('an overloaded engine is a rate limit that says when to try again', async () => {
     await connect();
     const events = await client.create({ input: 'x [sim status=503]' });
-    expect(terminalOf(events).response.error?.code).toBe('server_is_overloaded');
+    expect(terminalOf(events).response.error).toEqual({
+      code: 'rate_limit_exceeded',
+      message: 'The inference engine is overloaded right now. Please try again in 1s.',
+    });
   });
 
   it('broken Harmony still gives an answer', async () => {

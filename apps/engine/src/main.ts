@@ -9,7 +9,9 @@ async function serve(settings: EngineSettings): Promise<void> {
   let running: RunningEngine | undefined;
   const end = (): void => void (running?.close() ?? Promise.resolve()).finally(() => process.exit(0));
   process.once('SIGTERM', end);
-  process.once('SIGINT', end);
+  // Ctrl-C reaches the whole group: a parent that serves with this engine still needs it, and ends it when it is done.
+  if (process.send === undefined) process.once('SIGINT', end);
+  else process.on('SIGINT', () => undefined);
   // A parent that dies closes the channel: the engine does not outlive it.
   process.once('disconnect', end);
   const engine = (running = await startEngine(settings));

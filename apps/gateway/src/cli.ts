@@ -8,7 +8,8 @@ Usage: npm start -- [options]
 Options:
   --config FILE   YAML configuration (see turnpike.example.yaml); without it, or without models in it,
                   the built-in scripted model is served as 'sim'
-  --sim="ARGS"    options for the built-in engine: --sim="--tps 200 --ttft-ms 50"
+  --sim="ARGS"    options for the built-in engine, quoted as in a shell:
+                  --sim="--tps 200 --script 'calls=2 reason=0'"
   --help          show this text
   --version       show the version
 
@@ -20,7 +21,7 @@ Environment:
 
 export interface Arguments {
   readonly config: string | undefined;
-  /** Arguments for the built-in engine. */
+  /** Arguments for the built-in engine; none when it was not asked for. */
   readonly sim: readonly string[];
   readonly help: boolean;
   readonly version: boolean;
@@ -43,11 +44,23 @@ export function parseArguments(argv: readonly string[]): Arguments {
     });
     return {
       config: values.config,
-      sim: values.sim.split(/\s+/).filter((word) => word !== ''),
+      sim: wordsOf(values.sim),
       help: values.help,
       version: values.version,
     };
   } catch (thrown) {
     throw new ConfigError(`${(thrown as Error).message}\n\n${HELP}`);
   }
+}
+
+/** Quoted runs and everything else that is no blank; several side by side are one word. */
+const WORD = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
+
+/**
+ * Words as a shell would see them; quotes keep blanks together.
+ * @throws Error for a quote that is not closed
+ */
+function wordsOf(text: string): string[] {
+  if (text.replace(WORD, '').trim() !== '') throw new Error('--sim has a quote that is not closed');
+  return [...text.matchAll(WORD)].map(([word]) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
 }

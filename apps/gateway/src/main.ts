@@ -14,7 +14,13 @@ async function main(): Promise<void> {
   const args = parseArguments(process.argv.slice(2));
   if (args.help) return void process.stdout.write(HELP);
   if (args.version) return void process.stdout.write(`${version()}\n`);
-  await startGateway(loadConfig(args.config, process.env), args.sim);
+  const config = loadConfig(args.config, process.env);
+  if (args.sim.length > 0 && Object.keys(config.models).length > 0) {
+    throw new ConfigError(
+      '--sim is for the built-in model, which is not started: there are models in the configuration',
+    );
+  }
+  await startGateway(config, args.sim);
 }
 
 main().catch((thrown: unknown) => {

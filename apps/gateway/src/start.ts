@@ -1,10 +1,13 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing } from '@turnpike/access';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
+import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
+import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { log } from './log.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
@@ -13,39 +16,86 @@ import { ResponsesGateway } from './websocket/responses.gateway.js';
 /** Context of the built-in model, in tokens. */
 const SIM_CONTEXT = 1_000_000;
 
-/** Starts everything and says so on stdout once requests are taken. */
+/**
+ * Starts everything and says so on stdout once requests are taken.
+ * @throws ConfigError when the address cannot be used, or the built-in engine does not take its options
+ */
 export async function startGateway(config: Config, simArguments: readonly string[]): Promise<void> {
   log.level = config.log;
   const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
   const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
-  await app.listen(config.port, config.host);
+  const sockets = socketsOf(app.getHttpServer());
+  await listen(app, config);
   const { port } = app.getHttpServer().address() as AddressInfo;
   const models = engine === undefined ? Object.keys(config.models) : ['sim'];
-  process.stdout.write(`turnpike ready on http://${config.host}:${port}/v1 (models: ${models.join(', ')})\n`);
+  const host = isIPv6(config.host) ? `[${config.host}]` : config.host;
+  process.stdout.write(`turnpike ready on http://${host}:${port}/v1 (models: ${models.join(', ')})\n`);
   if (engine !== undefined) {
     process.stdout.write(
-      "no engine is configured: 'sim' is a scripted model that only shows how things work\n",
+      "no models are configured: 'sim' is a scripted model that only shows how things work\n",
     );
   }
+  const { drainMs } = config.limits;
   stopOnSignal(async () => {
-    await close(app, config.limits.drainMs);
+    await close(app, sockets, drainMs);
     await engine?.stop();
+  }, drainMs + LAST_MS);
+}
+
+/** @throws ConfigError when the address cannot be used */
+async function listen(app: NestExpressApplication, { port, host }: Config): Promise<void> {
+  try {
+    await app.listen(port, host);
+  } catch (thrown) {
+    const { code = '' } = thrown as NodeJS.ErrnoException;
+    const reason = LISTEN_ERRORS[code];
+    if (reason === undefined) throw thrown;
+    throw new ConfigError(`Cannot listen on ${host}, port ${port}: ${reason}.`);
+  }
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'something else listens there (PORT chooses another port)',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'this user may not use that port',
+  ENOTFOUND: 'there is no such host',
+};
+
+/** Every open TCP connection, whatever became of it: Node forgets those that asked to upgrade. */
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
+  return sockets;
 }
 
 /** How often connections that have become idle are looked for while the server stops, in ms. */
 const IDLE_CHECK_MS = 50;
 
+/** How much longer than turns the connections may take, in ms: WebSockets still say goodbye. */
+const GRACE_MS = 1_000;
+
+/** When everything is over however far it got, in ms after the turns' deadline. */
+const LAST_MS = 5_000;
+
 /** Closes the application once what runs is done: Nest waits for every connection, kept-alive idle ones too. */
-async function close(app: NestExpressApplication, drainMs: number): Promise<void> {
+async function close(
+  app: NestExpressApplication,
+  sockets: ReadonlySet<Socket>,
+  drainMs: number,
+): Promise<void> {
   const server = app.getHttpServer();
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
+  const deadline = performance.now() + drainMs + GRACE_MS;
+  const check = setInterval(() => {
+    server.closeIdleConnections();
+    if (performance.now() >= deadline) for (const socket of sockets) socket.destroy();
+  }, IDLE_CHECK_MS);
   try {
     await app.close();
   } finally {
-    clearInterval(idle);
-    clearTimeout(deadline);
+    clearInterval(check);
   }
 }
 
@@ -62,14 +112,9 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);
-  app.useWebSocketAdapter(
-    new ResponsesWsAdapter(app, () => ({
-      config,
-      keys,
-      openConnections: gateway.size,
-      draining: gateway.draining,
-    })),
-  );
+  const state = () => ({ config, keys, openConnections: gateway.size, draining: gateway.draining });
+  app.use(admission(state));
+  app.useWebSocketAdapter(new ResponsesWsAdapter(app, state));
   return app;
 }
 
@@ -91,13 +136,14 @@ function withSim(config: Config, url: string): Config {
   };
 }
 
-/** First signal: drain and end. Second: end now. */
-function stopOnSignal(stop: () => Promise<void>): void {
+/** First signal: drain and end, within `mostMs`. Second: end now. */
+function stopOnSignal(stop: () => Promise<void>, mostMs: number): void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
     log.info({ signal }, 'stopping');
+    setTimeout(() => process.exit(1), mostMs);
     stop().then(
       () => process.exit(0),
       (thrown: unknown) => {

@@ -99,6 +99,9 @@ describe('resolveParent', () => {
   it('says the same of an unknown id and of another tenant’s', async () => {
     expect(() => resolveParent('tenant', 'x', [cache, store])).toThrow(notFound('x'));
     expect(() => resolveParent('other', 'cached', [cache, store])).toThrow(notFound('cached'));
+    expect(() => resolveParent('tenant', 'x'.repeat(2_000_000), [cache])).toThrow(
+      notFound('(2000000 characters)'),
+    );
     await expect(resolveParent('other', 'stored', [cache, remote])).rejects.toMatchObject({
       code: 'previous_response_not_found',
       param: 'previous_response_id',

@@ -1,4 +1,4 @@
-export { createNode, estimateItemBytes, historyOf, type ChainNode, type ResponseNode } from './node.js';
+export { createNode, estimateBytes, historyOf, type ChainNode, type ResponseNode } from './node.js';
 export { NodeCache } from './node-cache.js';
 export { ConnectionCache } from './connection-cache.js';
 export { MemoryResponseStore, type ResponseStore, type StoredResponse } from './response-store.js';

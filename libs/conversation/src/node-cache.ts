@@ -65,6 +65,13 @@ export class NodeCache {
     return entry.node;
   }
 
+  /** All cached responses of a tenant. O(size). */
+  *nodesOf(tenant: string): Generator<ResponseNode> {
+    for (const { node } of [...this.#older.values(), ...this.#latest.values()]) {
+      if (node.tenant === tenant) yield node;
+    }
+  }
+
   /** Lane a cached response was added with. */
   laneOf(tenant: string, id: string): string | undefined {
     return this.#entry(tenant, id)?.lane;

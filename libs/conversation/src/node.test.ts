@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createNode, estimateItemBytes, historyOf, type ResponseNode } from './node.js';
+import { createNode, estimateBytes, historyOf, type ResponseNode } from './node.js';
 import { message, node, textOf } from './testing/nodes.js';
 
 describe('createNode', () => {
@@ -39,12 +39,15 @@ function longChain(depth: number): [ResponseNode, ResponseNode] {
   return [root, leaf];
 }
 
-describe('estimateItemBytes', () => {
+describe('estimateBytes', () => {
   it('grows with text and with sampled ids', () => {
-    const base = estimateItemBytes([message('')]);
-    expect(estimateItemBytes([message('x'.repeat(1000))])).toBe(base + 2000);
+    const base = estimateBytes([message('')]);
+    expect(estimateBytes([message('x'.repeat(1000))])).toBe(base + 2000);
     const sampled = { format: 'f', ids: new Int32Array(100) };
-    expect(estimateItemBytes([{ ...message(''), sampled }])).toBeGreaterThanOrEqual(base + 400);
-    expect(estimateItemBytes([])).toBe(0);
+    expect(estimateBytes([{ ...message(''), sampled }])).toBeGreaterThanOrEqual(base + 400);
+    expect(estimateBytes([])).toBe(0);
+    expect(estimateBytes([{ user: 'x'.repeat(1000), metadata: { a: 'y'.repeat(500) } }])).toBeGreaterThan(
+      3000,
+    );
   });
 });

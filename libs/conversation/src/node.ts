@@ -49,10 +49,10 @@ const BYTES_PER_OBJECT = 56;
 const BYTES_PER_CHARACTER = 2;
 const BYTES_PER_SCALAR = 8;
 
-/** Estimated memory of items and their sampled ids, in bytes, from above rather than from below. O(items). */
-export function estimateItemBytes(items: readonly TurnItem[]): number {
+/** Estimated memory of values and all they hold, in bytes, from above rather than from below. O(their size). */
+export function estimateBytes(values: readonly unknown[]): number {
   let bytes = 0;
-  const open: unknown[] = [...items];
+  const open: unknown[] = [...values];
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value === 'string') bytes += value.length * BYTES_PER_CHARACTER;

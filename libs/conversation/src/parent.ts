@@ -1,4 +1,4 @@
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { ResponseNode } from './node.js';
 
 /** Where earlier responses are found. */
@@ -26,6 +26,6 @@ export function resolveParent(
   }
   throw new ApiError('previous_response_not_found', {
     param: 'previous_response_id',
-    message: `Previous response with id '${id}' not found.`,
+    message: `Previous response with id '${quotable(id)}' not found.`,
   });
 }

@@ -9,6 +9,8 @@ export interface ResponseStore extends ParentSource {
   save(node: ResponseNode): void | Promise<void>;
   /** A response on its own; what came before it is not read. */
   find(tenant: string, id: string): StoredResponse | undefined | Promise<StoredResponse | undefined>;
+  /** Items of the tenant's responses, by their own ids; those that are not found are left out. */
+  findItems(tenant: string, ids: readonly string[]): Map<string, Item> | Promise<Map<string, Item>>;
   /** @returns whether the tenant had a response of this id */
   delete(tenant: string, id: string): boolean | Promise<boolean>;
 }
@@ -39,6 +41,17 @@ export class MemoryResponseStore implements ResponseStore {
   find(tenant: string, id: string): StoredResponse | undefined {
     const node = this.#nodes.get(tenant, id);
     return node && { response: node.response, input: node.input.map(({ item }) => item) };
+  }
+
+  findItems(tenant: string, ids: readonly string[]): Map<string, Item> {
+    const wanted = new Set(ids);
+    const found = new Map<string, Item>();
+    for (const node of this.#nodes.nodesOf(tenant)) {
+      for (const { item } of [...node.input, ...node.output]) {
+        if (item.id !== undefined && wanted.has(item.id)) found.set(item.id, item);
+      }
+    }
+    return found;
   }
 
   save(node: ResponseNode): void {

@@ -5,11 +5,11 @@ import { errorOfObject } from './engine-errors.js';
 
 /** One event of a completions stream; every field may be missing. */
 export interface CompletionEvent {
-  choices?: { text?: string | null; token_ids?: number[] | null; finish_reason?: string | null }[] | null;
+  choices?: { text?: string | null; token_ids?: unknown[] | null; finish_reason?: string | null }[] | null;
   usage?: {
-    prompt_tokens?: number | null;
-    completion_tokens?: number | null;
-    prompt_tokens_details?: { cached_tokens?: number | null } | null;
+    prompt_tokens?: unknown;
+    completion_tokens?: unknown;
+    prompt_tokens_details?: { cached_tokens?: unknown } | null;
   } | null;
   error?: unknown;
   object?: string;
@@ -20,15 +20,21 @@ const FINISH: Readonly<Record<string, FinishReason>> = { stop: 'stop', length: '
 
 /**
  * What one event says.
- * @throws ApiError when the event is an error inside the stream, or has text without its ids
+ * @param vocabularySize one more than the largest id there is
+ * @throws ApiError when the event is an error inside the stream, has text without its ids, or ids that are none
  */
-export function chunkOf(event: CompletionEvent): EngineChunk {
+export function chunkOf(event: CompletionEvent, vocabularySize: number): EngineChunk {
   if (event.error !== undefined && event.error !== null) throw errorOfObject(event.error);
   if (event.object === 'error') throw errorOfObject(event);
   const choice = event.choices?.[0];
   const ids = choice?.token_ids ?? [];
   if (ids.length === 0 && choice?.text) {
     throw new ApiError('engine_error', { cause: new Error('the engine sends text and no token ids') });
+  }
+  if (!ids.every((id): id is number => isCount(id) && id < vocabularySize)) {
+    throw new ApiError('engine_error', {
+      cause: new Error('the engine sends ids outside of the vocabulary'),
+    });
   }
   const reason = choice?.finish_reason;
   return {
@@ -41,8 +47,17 @@ export function chunkOf(event: CompletionEvent): EngineChunk {
 function usageOf(usage: CompletionEvent['usage']): EngineUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   return {
-    promptTokens: usage.prompt_tokens ?? undefined,
-    completionTokens: usage.completion_tokens ?? undefined,
-    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? undefined,
+    promptTokens: countOf(usage.prompt_tokens),
+    completionTokens: countOf(usage.completion_tokens),
+    cachedTokens: countOf(usage.prompt_tokens_details?.cached_tokens),
   };
+}
+
+/** A count as an engine reports it; what is no count is taken as not reported. */
+function countOf(value: unknown): number | undefined {
+  return isCount(value) ? value : undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -8,12 +8,12 @@ export interface GenerateRequest {
   readonly prompt: { readonly length: number; readonly json: readonly Buffer[] };
   readonly maxTokens: number;
   readonly stopIds: readonly number[];
+  /** One more than the largest id of the model's vocabulary, where that is known: the engine fails at ids beyond. */
+  readonly vocabularySize?: number | undefined;
   readonly temperature: number;
   readonly topP: number;
   /** JSON Schema that everything sampled has to satisfy; only for engines with {@link EngineClient.bindsJson}. */
   readonly json?: Readonly<Record<string, unknown>> | undefined;
-  /** Names the tenant's share of the engine's prefix cache; never the tenant itself. */
-  readonly cacheSalt?: string | undefined;
 }
 
 /** What arrived together from the engine. */

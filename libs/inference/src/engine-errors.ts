@@ -6,6 +6,9 @@ import { ApiError } from '@turnpike/protocol';
  */
 const CONTEXT_OVERFLOW = /context (?:length|size|window)|maximum model length/i;
 
+/** When to try an overloaded engine again, in seconds: its queue is short of one turn, not of an outage. */
+const OVERLOAD_RETRY_SECONDS = 1;
+
 /**
  * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which
  * belongs neither in a log nor in front of another client.
@@ -13,7 +16,9 @@ const CONTEXT_OVERFLOW = /context (?:length|size|window)|maximum model length/i;
 export function errorOfBody(status: number, body: string): ApiError {
   const cause = new Error(`the engine answered with status ${status}`);
   if (CONTEXT_OVERFLOW.test(body)) return new ApiError('context_length_exceeded', { param: 'input', cause });
-  if (status === 429 || status === 503) return new ApiError('server_is_overloaded', { cause });
+  if (status === 429 || status === 503) {
+    return new ApiError('server_is_overloaded', { cause, retryAfter: OVERLOAD_RETRY_SECONDS });
+  }
   return new ApiError('engine_error', { cause });
 }
 

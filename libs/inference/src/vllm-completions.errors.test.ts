@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ApiError } from '@turnpike/protocol';
 import { begin, sse, tokens } from '../testing/fake-engine.js';
-import { answering, cleanUp, clientFor, codeOf, drain, idsOf, setUp } from '../testing/harness.js';
+import { REQUEST, answering, cleanUp, clientFor, codeOf, drain, idsOf, setUp } from '../testing/harness.js';
 
 afterEach(cleanUp);
 
@@ -52,6 +52,7 @@ describe('failures of the engine', () => {
     const { chunks, error } = await drain(client);
     expect([chunks, codeOf(error)]).toEqual([[], code]);
     expect((error as ApiError).message).not.toMatch(/secret|127\.0\.0\.1|status/);
+    expect((error as ApiError).retryAfter).toBe(code === 'server_is_overloaded' ? 1 : undefined);
   });
 
   it.each([
@@ -70,11 +71,25 @@ describe('failures of the engine', () => {
     ['null', 'engine_error'],
     ['{"choices":[{"token_ids":5}]}', 'engine_error'],
     [{ choices: [{ index: 0, text: 'words without ids', finish_reason: null }] }, 'engine_error'],
+    [tokens([3, -1]), 'engine_error'],
+    [tokens([1.5]), 'engine_error'],
+    ['{"choices":[{"token_ids":[null]}]}', 'engine_error'],
+    ['{"choices":[{"token_ids":["7"]}]}', 'engine_error'],
+    [tokens([201_088]), 'engine_error'],
   ])('inside the stream: %j, after what was sampled before it', async (event, code) => {
     const { client } = await answering(sse(tokens([1, 2]), event, tokens([3], 'stop'), '[DONE]'));
-    const { chunks, error } = await drain(client);
+    const { chunks, error } = await drain(client, { ...REQUEST, vocabularySize: 201_088 });
     expect([idsOf(chunks), codeOf(error)]).toEqual([[1, 2], code]);
     expect((error as ApiError).message).not.toMatch(/words|not json|limit|Timeout/);
+  });
+
+  it.each([
+    ['in the same read', [sse(tokens([1], 'stop'), { error: { message: 'late', code: 500 } })]],
+    ['in a later one', [sse(tokens([1], 'stop')), sse({ error: { message: 'late', code: 500 } })]],
+  ])('an error behind the finish changes nothing, %s', async (_, writes) => {
+    const { client } = await answering(...writes);
+    const { chunks, error } = await drain(client);
+    expect([idsOf(chunks), chunks[0]?.finish, error]).toEqual([[1], 'stop', undefined]);
   });
 
   it.each([

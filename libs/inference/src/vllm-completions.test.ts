@@ -5,10 +5,23 @@ import { VllmCompletions, type EngineChunk } from './index.js';
 
 afterEach(cleanUp);
 
+describe('usage', () => {
+  it.each([-5, 'abc', 1.5, 1e300, null, {}])('takes a count of %j as not reported', async (count) => {
+    const usage = {
+      prompt_tokens: count,
+      completion_tokens: 2,
+      prompt_tokens_details: { cached_tokens: count },
+    };
+    const { client } = await answering(sse(tokens([1, 2], 'stop'), { choices: [], usage }));
+    const { chunks } = await drain(client);
+    expect(chunks.findLast((chunk) => chunk.usage)?.usage).toEqual({ completionTokens: 2 });
+  });
+});
+
 describe('the request', () => {
   it('is valid JSON with the settings, and the prompt joined from its pieces', async () => {
     const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
-    await drain(client, { ...REQUEST, cacheSalt: 'salt' });
+    await drain(client, REQUEST);
     const [seen] = engine.requests;
     expect([seen?.method, seen?.path, seen?.headers['content-type']]).toEqual([
       'POST',
@@ -23,7 +36,6 @@ describe('the request', () => {
       stop_token_ids: [200002, 200012],
       temperature: 0.5,
       top_p: 0.9,
-      cache_salt: 'salt',
       stream: true,
       stream_options: { include_usage: true },
       return_token_ids: true,

@@ -47,10 +47,10 @@ export class VllmCompletions implements EngineClient {
     let finished = false;
     try {
       for await (const bytes of response.body) {
-        const { chunk, failure } = readEvents(reader.push(bytes as Buffer));
+        const { chunk, failure } = readEvents(reader.push(bytes as Buffer), request.vocabularySize);
         if (chunk.finish !== undefined) finished = true;
         if (chunk.ids.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
-        if (failure !== undefined) throw failure;
+        if (failure !== undefined && !finished) throw failure;
       }
     } catch (thrown) {
       if (signal.aborted || thrown instanceof ApiError) throw thrown;
@@ -100,7 +100,6 @@ function bodyOf(request: GenerateRequest): Buffer[] {
     stop_token_ids: request.stopIds,
     temperature: request.temperature,
     top_p: request.topP,
-    cache_salt: request.cacheSalt,
     structured_outputs: request.json && { json: request.json },
     stream: true,
     stream_options: { include_usage: true },
@@ -137,7 +136,10 @@ function joinSmall(pieces: readonly Buffer[]): Buffer[] {
  * Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token. An error
  * among the events comes beside what was sampled before it, which is not lost.
  */
-function readEvents(events: readonly string[]): { chunk: EngineChunk; failure: ApiError | undefined } {
+function readEvents(
+  events: readonly string[],
+  vocabularySize = Infinity,
+): { chunk: EngineChunk; failure: ApiError | undefined } {
   const ids: number[] = [];
   let finish: EngineChunk['finish'];
   let usage: EngineChunk['usage'];
@@ -145,7 +147,7 @@ function readEvents(events: readonly string[]): { chunk: EngineChunk; failure: A
   try {
     for (const data of events) {
       if (data === END_OF_STREAM) continue;
-      const chunk = chunkOf(parseEvent(data));
+      const chunk = chunkOf(parseEvent(data), vocabularySize);
       for (const id of chunk.ids) ids.push(id);
       finish = chunk.finish ?? finish;
       usage = chunk.usage ?? usage;

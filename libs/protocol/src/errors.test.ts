@@ -84,7 +84,7 @@ describe('responseErrorCode', () => {
     ['engine_unavailable', 'server_error'],
     ['server_error', 'server_error'],
     ['server_shutting_down', 'server_error'],
-    ['server_is_overloaded', 'server_is_overloaded'],
+    ['server_is_overloaded', 'rate_limit_exceeded'],
     ['context_length_exceeded', 'context_length_exceeded'],
     ['too_many_queued_responses', 'rate_limit_exceeded'],
     ['invalid_value', 'invalid_prompt'],

@@ -7,6 +7,7 @@
 export const ERRORS = {
   invalid_json: [400, 'invalid_request_error', 'The body is not valid JSON.'],
   json_too_deep: [400, 'invalid_request_error', 'The JSON is nested too deeply.'],
+  json_too_many_values: [400, 'invalid_request_error', 'The JSON has too many values.'],
   invalid_type: [400, 'invalid_request_error', 'A field has the wrong type.'],
   invalid_value: [400, 'invalid_request_error', 'A field has a value that is not supported.'],
   missing_required_parameter: [400, 'invalid_request_error', 'A required parameter is missing.'],
@@ -41,6 +42,7 @@ export const ERRORS = {
   origin_not_allowed: [403, 'permission_error', 'Requests from this origin are not allowed.'],
   not_found: [404, 'invalid_request_error', 'There is nothing at this address.'],
   model_not_found: [404, 'invalid_request_error', 'The model does not exist.'],
+  item_not_found: [404, 'invalid_request_error', 'Item not found.'],
   response_not_found: [404, 'invalid_request_error', 'Response not found.'],
   method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],
@@ -50,7 +52,8 @@ export const ERRORS = {
     'invalid_request_error',
     'This address answers WebSocket upgrades and POST requests only.',
   ],
-  too_many_connections: [429, 'rate_limit_error', 'Too many connections.'],
+  // 503 where 429 would be the usual one: Codex fails its turn on 429, and falls back to HTTP on 503.
+  too_many_connections: [503, 'server_error', 'Too many connections.'],
   server_error: [500, 'server_error', 'The server had an error while processing your request.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
   tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
@@ -60,7 +63,11 @@ export const ERRORS = {
     'server_error',
     'The inference engine for this model cannot be reached right now.',
   ],
-  server_is_overloaded: [503, 'server_error', 'The inference engine is overloaded right now.'],
+  server_is_overloaded: [
+    503,
+    'server_error',
+    'The inference engine is overloaded right now. Please try again in 1s.',
+  ],
   server_shutting_down: [503, 'server_error', 'The server is restarting. Try again on a new connection.'],
 } as const satisfies Record<string, readonly [status: number, type: string, message: string]>;
 
@@ -119,12 +126,13 @@ export class ApiError extends Error {
 }
 
 /**
- * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error` and
- * `rate_limit_exceeded` and stop on the others, so an engine fault has to be a `server_error`.
+ * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error`, and on
+ * `rate_limit_exceeded` after the time that its message names, and stop on the others: an engine fault has to be a
+ * `server_error`, an overload a `rate_limit_exceeded`.
  */
 export function responseErrorCode(code: ErrorCode): string {
   const [status, type] = ERRORS[code];
-  if (code === 'server_is_overloaded' || code === 'context_length_exceeded') return code;
-  if (status === 429) return 'rate_limit_exceeded';
+  if (code === 'context_length_exceeded') return code;
+  if (status === 429 || code === 'server_is_overloaded') return 'rate_limit_exceeded';
   return type === 'server_error' ? 'server_error' : 'invalid_prompt';
 }

@@ -3,7 +3,7 @@ export * from './request.js';
 export * from './errors.js';
 export * from './ids.js';
 export { quotable } from './parse/quotable.js';
-export { parseJson, MAX_JSON_DEPTH } from './parse/json.js';
+export { parseJson, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './parse/json.js';
 export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
 export { parseTools, toolListsValidated } from './parse/tools.js';
 export { parseRequest, parseRequestInSlices, parseStreamId } from './parse/request.js';

@@ -4,6 +4,7 @@ import {
   type ResponseStore,
   type StoredResponse,
 } from '@turnpike/conversation';
+import type { Item } from '@turnpike/protocol';
 import type { SqlResponseStore } from './sql-response-store.js';
 
 export interface CachedStoreOptions {
@@ -50,6 +51,10 @@ export class CachedResponseStore implements ResponseStore {
 
   find(tenant: string, id: string): Promise<StoredResponse | undefined> {
     return this.#store.find(tenant, id);
+  }
+
+  findItems(tenant: string, ids: readonly string[]): Promise<Map<string, Item>> {
+    return this.#store.findItems(tenant, ids);
   }
 
   async save(node: ResponseNode): Promise<void> {

@@ -35,11 +35,13 @@ const MIGRATIONS: readonly Migration[] = [
         )
         .addColumn('position', 'integer', (column) => column.notNull())
         .addColumn('is_output', 'integer', (column) => column.notNull())
+        .addColumn('item_id', 'text')
         .addColumn('body', 'text', (column) => column.notNull())
         .addColumn('format', 'text')
         .addColumn('ids', BYTES[kind])
         .addPrimaryKeyConstraint('items_key', ['response_id', 'position'])
         .execute();
+      await schema.createIndex('items_by_id').on('items').column('item_id').execute();
       await schema
         .createTable('artifacts')
         .addColumn('response_id', 'text', (column) =>

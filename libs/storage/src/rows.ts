@@ -44,6 +44,7 @@ function itemRow(id: string, position: number, isOutput: 0 | 1, { item, sampled 
     response_id: id,
     position,
     is_output: isOutput,
+    item_id: item.id ?? null,
     body: JSON.stringify(item),
     format: sampled?.format ?? null,
     ids: sampled === undefined ? null : idsToBytes(sampled.ids),

@@ -31,6 +31,8 @@ export interface ItemRow {
   position: number;
   /** 0 or 1. */
   is_output: number;
+  /** The item's own id, by which clients refer to it. */
+  item_id: string | null;
   /** The item as JSON. */
   body: string;
   /** Format and ids it was sampled in. */

@@ -1,4 +1,5 @@
 import type { ChainNode, ResponseNode, ResponseStore, StoredResponse } from '@turnpike/conversation';
+import type { Item } from '@turnpike/protocol';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { setImmediate } from 'node:timers/promises';
 import { readChain } from './chain.js';
@@ -54,6 +55,24 @@ export class SqlResponseStore implements ResponseStore {
     const itemsOf = (isOutput: number) =>
       rows.filter((row) => row.is_output === isOutput).map((row) => turnItemOf(row).item);
     return { response: responseOf(found.body, itemsOf(1)), input: itemsOf(0) };
+  }
+
+  async findItems(tenant: string, ids: readonly string[]): Promise<Map<string, Item>> {
+    const found = new Map<string, Item>();
+    const wanted = ids.filter((id) => ID.test(id));
+    for (let from = 0; from < wanted.length; from += INSERT_ROWS) {
+      const rows = await this.#db
+        .selectFrom('items')
+        .innerJoin('responses', 'responses.id', 'items.response_id')
+        .select(['items.item_id', 'items.body'])
+        .where('responses.tenant', '=', tenant)
+        .where('responses.expires_at', '>', Date.now())
+        .where('items.item_id', 'in', wanted.slice(from, from + INSERT_ROWS))
+        .execute();
+      for (const { item_id, body } of rows)
+        if (item_id !== null) found.set(item_id, JSON.parse(body) as Item);
+    }
+    return found;
   }
 
   /** Whether the tenant's response is there, neither deleted nor expired. */

@@ -45,12 +45,26 @@ describe('LaneScheduler', () => {
   });
 
   it('refuses what does not fit in the queue, without using up a name', () => {
-    const lanes = new LaneScheduler<number>({ running: 1, named: 1, queued: 2 });
+    const lanes = new LaneScheduler<number>({ ...LANE_LIMITS, running: 1, named: 1, queued: 2 });
     for (let job = 0; job < 3; job += 1) lanes.submit(undefined, job);
     expect(lanes.submit('a', 3)).toEqual({ kind: 'refuse', code: 'too_many_queued_responses' });
     expect(lanes.submit(undefined, 3)).toEqual({ kind: 'refuse', code: 'too_many_queued_responses' });
     lanes.finish(undefined);
     expect(lanes.submit('b', 4)).toEqual({ kind: 'queue' });
+  });
+
+  it('refuses what waits with too many bytes, and counts no bytes of what runs', () => {
+    const lanes = new LaneScheduler<string>({ ...LANE_LIMITS, queuedBytes: 10 });
+    const refusal = { kind: 'refuse', code: 'too_many_queued_responses' };
+    expect(lanes.submit('a', 'runs', 1_000)).toEqual({ kind: 'start' });
+    expect(lanes.submit('a', 'waits', 6)).toEqual({ kind: 'queue' });
+    expect(lanes.submit('a', 'too much', 5)).toEqual(refusal);
+    expect(lanes.submit('a', 'fits', 4)).toEqual({ kind: 'queue' });
+    expect(lanes.submit('a', 'one more', 1)).toEqual(refusal);
+    lanes.finish('a');
+    expect(lanes.submit('a', 'instead', 6)).toEqual({ kind: 'queue' });
+    lanes.clear();
+    expect(lanes.submit('a', 'all of it', 10)).toEqual({ kind: 'queue' });
   });
 
   it('drops what waits on clear and lets what runs end', () => {

@@ -10,13 +10,15 @@ export interface LaneLimits {
   readonly named: number;
   /** Responses that wait, all lanes together. */
   readonly queued: number;
+  /** Bytes of requests that wait, all lanes together. */
+  readonly queuedBytes: number;
 }
 
 /**
- * `running` and `named` are OpenAI's documented limits of the WebSocket mode, which names none for `queued`: that one
- * is ours, so that a client cannot fill the memory with requests it never lets run.
+ * `running` and `named` are OpenAI's documented limits of the WebSocket mode, which names none for what waits: those two
+ * are ours, so that a client cannot fill the memory with requests it never lets run.
  */
-export const LANE_LIMITS: LaneLimits = { running: 16, named: 32, queued: 256 };
+export const LANE_LIMITS: LaneLimits = { running: 16, named: 32, queued: 256, queuedBytes: 64 * 1024 * 1024 };
 
 export type LaneRefusal = Extract<ErrorCode, 'websocket_stream_limit_reached' | 'too_many_queued_responses'>;
 
@@ -32,9 +34,14 @@ export interface LaneStart<Job> {
   readonly job: Job;
 }
 
+interface Waiting<Job> {
+  readonly job: Job;
+  readonly bytes: number;
+}
+
 interface Lane<Job> {
   readonly id: LaneId;
-  readonly queue: Job[];
+  readonly queue: Waiting<Job>[];
   running: boolean;
 }
 
@@ -50,6 +57,7 @@ export class LaneScheduler<Job> {
   readonly #ready: Lane<Job>[] = [];
   #running = 0;
   #queued = 0;
+  #queuedBytes = 0;
 
   constructor(limits: LaneLimits = LANE_LIMITS) {
     this.#limits = limits;
@@ -62,23 +70,26 @@ export class LaneScheduler<Job> {
     return this.#queued;
   }
 
-  /** `start`: the caller runs the job now. `queue`: a later {@link finish} returns it. `refuse`: nothing changed. */
-  submit(id: LaneId, job: Job): LaneDecision {
+  /**
+   * `start`: the caller runs the job now. `queue`: a later {@link finish} returns it. `refuse`: nothing changed.
+   * @param bytes what the job takes in memory while it waits
+   */
+  submit(id: LaneId, job: Job, bytes = 0): LaneDecision {
     const known = this.#lanes.get(id);
     if (known === undefined && id !== undefined && this.#named() >= this.#limits.named) {
       return { kind: 'refuse', code: 'websocket_stream_limit_reached' };
     }
     const starts = !known?.running && this.#running < this.#limits.running;
-    if (!starts && this.#queued >= this.#limits.queued)
-      return { kind: 'refuse', code: 'too_many_queued_responses' };
+    if (!starts && !this.#fits(bytes)) return { kind: 'refuse', code: 'too_many_queued_responses' };
     const lane = known ?? this.#open(id);
     if (starts) {
       lane.running = true;
       this.#running += 1;
       return { kind: 'start' };
     }
-    lane.queue.push(job);
+    lane.queue.push({ job, bytes });
     this.#queued += 1;
+    this.#queuedBytes += bytes;
     if (!lane.running && lane.queue.length === 1) this.#ready.push(lane);
     return { kind: 'queue' };
   }
@@ -105,17 +116,23 @@ export class LaneScheduler<Job> {
     const dropped = [...this.#lanes.values()].flatMap(({ queue }) => queue.splice(0));
     this.#ready.length = 0;
     this.#queued = 0;
-    return dropped;
+    this.#queuedBytes = 0;
+    return dropped.map(({ job }) => job);
   }
 
   #startNext(): LaneStart<Job> | undefined {
     const lane = this.#ready.shift();
-    if (lane === undefined) return undefined;
-    const job = lane.queue.shift() as Job; // a ready lane has one; `undefined` may itself be a job
+    const next = lane?.queue.shift();
+    if (lane === undefined || next === undefined) return undefined;
     lane.running = true;
     this.#running += 1;
     this.#queued -= 1;
-    return { lane: lane.id, job };
+    this.#queuedBytes -= next.bytes;
+    return { lane: lane.id, job: next.job };
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#queued < this.#limits.queued && this.#queuedBytes + bytes <= this.#limits.queuedBytes;
   }
 
   #open(id: LaneId): Lane<Job> {

@@ -149,6 +149,15 @@ describe('callArguments', () => {
     );
   });
 
+  it('are an object for parameters that are not declared as one', () => {
+    for (const parameters of [
+      { kind: 'any' },
+      { kind: 'string' },
+      { kind: 'array', items: { kind: 'any' } },
+    ] as const)
+      expect(callArguments(tool('lookup', parameters), { text: 'x', number: 1 })).toBe('{}');
+  });
+
   it('uses the words of the user elsewhere, and free text for a custom tool', () => {
     const parameters: ParameterType = {
       kind: 'object',

@@ -26,11 +26,16 @@ export function isCommandTool(tool: OfferedTool): boolean {
   return COMMAND_TOOL.test(tool.name);
 }
 
-/** The arguments of a call: JSON for a function tool, free text for a custom one. */
+/**
+ * The arguments of a call: a JSON object for a function tool, whatever its parameters were declared as, and free text
+ * for a custom one.
+ */
 export function callArguments(tool: OfferedTool, context: CallContext): string {
   const commands = isCommandTool(tool);
   if (tool.custom) return commands ? echo(context) : `turnpike-${context.number}: ${words(context)}`;
-  return JSON.stringify(sample(tool.parameters, '', { ...context, commands }));
+  const value = sample(tool.parameters, '', { ...context, commands });
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return JSON.stringify(isObject ? value : {});
 }
 
 type Sampling = CallContext & { readonly commands: boolean };

@@ -53,6 +53,7 @@ describe('defaults', () => {
         frameBytes: 16 * MIB,
         bodyBytes: 64 * MIB,
         connections: 10_000,
+        queuedBytes: 64 * MIB,
         connectionCacheBytes: 64 * MIB,
         resumeMs: 30_000,
         resumeBytes: 256 * MIB,
@@ -226,9 +227,12 @@ describe('faults', () => {
 });
 
 describe('a host that others can reach', () => {
-  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.internal', ''])('is refused without keys: %j', (host) => {
-    expect(faultsOf(`host: "${host}"`)).toEqual([expect.stringMatching(/^host: .* keys are required/)]);
-  });
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.internal', '', '127.evil.example'])(
+    'is refused without keys: %j',
+    (host) => {
+      expect(faultsOf(`host: "${host}"`)).toEqual([expect.stringMatching(/^host: .* keys are required/)]);
+    },
+  );
 
   it('is taken with keys', () => {
     expect(load(`host: 0.0.0.0\nkeys: [${KEY}]`).keys).toEqual([
@@ -236,7 +240,7 @@ describe('a host that others can reach', () => {
     ]);
   });
 
-  it.each(['127.0.0.1', '::1', 'localhost'])('is not %s', (host) => {
+  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('is not %s', (host) => {
     expect(load(`host: "${host}"`).host).toBe(host);
   });
 });

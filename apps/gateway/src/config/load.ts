@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import { configSchema, type Config } from './schema.js';
@@ -15,7 +16,10 @@ const ENVIRONMENT = {
   LOG_LEVEL: { field: 'log', read: String },
 } as const;
 
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+/** Addresses that only this machine reaches: all of 127.0.0.0/8, ::1, and the name for them. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
 
 /**
  * The configuration: defaults, overridden by the file, overridden by the environment.
@@ -67,7 +71,7 @@ function faultsOf(config: Config): string[] {
   const faults = Object.entries(config.models)
     .filter(([, { engine }]) => !Object.hasOwn(config.engines, engine))
     .map(([name, { engine }]) => `models.${name}.engine: there is no engine '${engine}' under engines`);
-  if (config.keys.length === 0 && !LOOPBACK.has(config.host)) {
+  if (config.keys.length === 0 && !isLoopback(config.host)) {
     faults.push(
       `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
     );

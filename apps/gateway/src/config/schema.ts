@@ -61,6 +61,11 @@ const limits = z.strictObject({
     .default(64 * MIB),
   /** WebSocket connections at once. */
   connections: z.int().min(1).default(10_000),
+  /** Bytes of requests that may wait for their lanes on one connection. */
+  queuedBytes: z
+    .int()
+    .min(0)
+    .default(64 * MIB),
   /** Bytes of conversation that one connection may keep in memory. */
   connectionCacheBytes: z
     .int()
@@ -93,7 +98,7 @@ const limits = z.strictObject({
     .int()
     .min(1024)
     .default(1 * MIB),
-  /** How long a reader may stay that slow before its connection is closed, in ms. */
+  /** How long a reader may stay that slow, or leave the rest of an answer unread, before it is disconnected, in ms. */
   sendTimeoutMs: z.int().min(100).default(30_000),
   /** Silence of a running response after which a sign of life is sent, in ms; proxies cut at 60 s. */
   keepAliveMs: z.int().min(100).default(20_000),
@@ -111,7 +116,7 @@ export const configSchema = z.strictObject({
   keys: z.array(key).default([]),
   /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
   sealingKeyFile: z.string().default('data/sealing.key'),
-  /** Origins of web pages that may open a WebSocket; requests without an Origin are not from a page. */
+  /** Origins of web pages that may use the server; requests without an Origin are not from a page. */
   allowedOrigins: z.array(z.string()).default([]),
   engines: z.record(z.string(), engine).default({}),
   models: z.record(z.string(), model).default({}),

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { ConfigError } from '../config/load.js';
 
 /** The engine beside this app in `dist`. */
 const ENGINE_MAIN = new URL('../../../../../engine/apps/engine/src/main.js', import.meta.url);
@@ -18,7 +19,7 @@ export class EngineProcess {
   /**
    * Starts the engine on a free loopback port and waits until it is ready.
    * @param onExit called when it ends before {@link stop}
-   * @throws Error when it ends before it is ready
+   * @throws ConfigError when it ends before it is ready, having said why on stderr
    */
   static start(args: readonly string[], onExit: (code: number | null) => void): Promise<EngineProcess> {
     const child = fork(fileURLToPath(ENGINE_MAIN), ['--port', '0', ...args], {
@@ -33,8 +34,7 @@ export class EngineProcess {
       });
       child.once('error', reject);
       child.once('exit', (code) => {
-        if (!ready)
-          reject(new Error(`the built-in engine ended with exit code ${code ?? 'none'} before it was ready`));
+        if (!ready) reject(new ConfigError('The built-in engine could not start (--sim holds its options).'));
         else onExit(code);
       });
     });

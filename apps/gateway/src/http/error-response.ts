@@ -10,6 +10,10 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': mintId('request') };
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
   if (error.code === 'upgrade_required') headers['upgrade'] = 'websocket';
-  if (error.code === 'method_not_allowed') headers['allow'] = 'POST';
   return headers;
+}
+
+/** Whether an error is worth a line in the log: something failed, rather than that the server said no. */
+export function isFault({ status, code }: ApiError): boolean {
+  return status >= 500 && code !== 'server_shutting_down' && code !== 'too_many_connections';
 }

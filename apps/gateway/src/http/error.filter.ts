@@ -1,29 +1,35 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { ApiError } from '@turnpike/protocol';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { log } from '../log.js';
-import { errorEnvelope, errorHeaders } from './error-response.js';
+import { errorEnvelope, errorHeaders, isFault } from './error-response.js';
+import { methodsOf } from './methods.js';
 
 /** Every HTTP error in OpenAI's shape; what was not meant for clients becomes `server_error` and is logged. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const response = host.switchToHttp().getResponse<Response>();
-    const error = asApiError(thrown);
-    const headers = errorHeaders(error);
-    if (error.status >= 500)
-      log.error({ err: error.cause ?? error, request: headers['x-request-id'] }, 'request failed');
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    response.status(error.status).set(headers).json(errorEnvelope(error));
+    const http = host.switchToHttp();
+    const response = http.getResponse<Response>();
+    if (!isNowhere(thrown)) return answer(ApiError.from(thrown), response);
+    const { path, method } = http.getRequest<Request>();
+    const methods = methodsOf(path);
+    if (methods === undefined || methods.includes(method)) return answer(new ApiError('not_found'), response);
+    response.set('allow', methods.join(', '));
+    answer(new ApiError('method_not_allowed'), response);
   }
 }
 
-function asApiError(thrown: unknown): ApiError {
-  // Nest's own: no route, and 400 for a path that cannot be decoded, which names nothing either.
-  if (thrown instanceof HttpException && [400, 404].includes(thrown.getStatus()))
-    return new ApiError('not_found');
-  return ApiError.from(thrown);
+/** Answers with an error; an answer that has begun is cut off instead. */
+export function answer(error: ApiError, response: Response): void {
+  const headers = errorHeaders(error);
+  if (isFault(error))
+    log.error({ err: error.cause ?? error, request: headers['x-request-id'] }, 'request failed');
+  if (response.headersSent) response.destroy();
+  else response.status(error.status).set(headers).json(errorEnvelope(error));
+}
+
+/** Nest's own errors: no route, and 400 for a path that cannot be decoded, which names nothing either. */
+function isNowhere(thrown: unknown): boolean {
+  return thrown instanceof HttpException && [400, 404].includes(thrown.getStatus());
 }

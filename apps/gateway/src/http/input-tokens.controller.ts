@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { parseJson, parseRequestInSlices } from '@turnpike/protocol';
+import { parseJson } from '@turnpike/protocol';
 import type { Request } from 'express';
 import type { Config } from '../config/schema.js';
 import { CONFIG } from '../tokens.js';
@@ -21,7 +21,7 @@ export class InputTokensController {
   async count(@Req() request: Request) {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = await parseRequestInSlices(parseJson(body), 'http');
+    const parsed = await this.turns.read(parseJson(body), 'http', tenant);
     return { object: 'response.input_tokens', input_tokens: await this.turns.countInput(parsed, tenant) };
   }
 }

@@ -1,12 +1,11 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { ApiError, mintId, parseJson, parseRequestInSlices } from '@turnpike/protocol';
+import { ApiError, mintId, parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
-import { ResponsesGateway } from '../websocket/responses.gateway.js';
 import { readBody } from './read-body.js';
 import { SseSink } from './sse-sink.js';
 
@@ -17,22 +16,21 @@ export class ResponsesController {
     @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(TurnService) private readonly turns: TurnService,
-    @Inject(ResponsesGateway) private readonly gateway: ResponsesGateway,
   ) {}
 
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
     const started = performance.now();
     const { tenant } = this.keys.authenticate(request.headers.authorization);
-    if (this.gateway.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
-    const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = await parseRequestInSlices(parseJson(body), 'http');
-    response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });
     const gone = new AbortController();
     response.on('close', () => {
       if (!response.writableFinished) gone.abort();
     });
-    const sink = parsed.stream ? new SseSink(response, this.config.limits.sendTimeoutMs) : DISCARD;
+    const body = await readBody(request, this.config.limits.bodyBytes);
+    const parsed = await this.turns.read(parseJson(body), 'http', tenant);
+    response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });
+    if (gone.signal.aborted) return;
+    const sink = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
     const outcome = await this.turns.run({ request: parsed, tenant, sink, signal: gone.signal });
     if (response.destroyed) return;
     if (parsed.stream) {

@@ -5,6 +5,7 @@ import { SlowStream, settled } from '../../testing/slow-stream.js';
 import { SseSink } from './sse-sink.js';
 
 const TIMEOUT_MS = 30_000;
+const LIMITS = { sendBufferBytes: 100_000, sendTimeoutMs: TIMEOUT_MS };
 
 const frame = (type: EventFrame['type'], fields = ''): EventFrame => ({
   type,
@@ -25,7 +26,7 @@ class FakeResponse extends SlowStream {
 
 function setUp() {
   const response = new FakeResponse();
-  return { response, sink: new SseSink(response as unknown as ServerResponse, TIMEOUT_MS) };
+  return { response, sink: new SseSink(response as unknown as ServerResponse, LIMITS) };
 }
 
 beforeEach(() => {
@@ -79,6 +80,15 @@ describe('a slow reader', () => {
     sink.send([frame('response.created')]);
     await response.release();
     expect(sink.ready()).toBeUndefined();
+  });
+
+  it('may leave as much unread as the limit says', () => {
+    const { response, sink } = setUp();
+    sink.send([frame('response.output_text.delta', `,"delta":"${'x'.repeat(60_000)}"`)]);
+    expect(response.writableNeedDrain).toBe(true);
+    expect(sink.ready()).toBeUndefined();
+    sink.send([frame('response.output_text.delta', `,"delta":"${'x'.repeat(60_000)}"`)]);
+    expect(sink.ready()).toBeDefined();
   });
 
   it('makes the writer wait until it has read', async () => {

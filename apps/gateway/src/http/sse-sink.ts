@@ -1,17 +1,17 @@
 import type { EventFrame } from '@turnpike/protocol';
 import type { ServerResponse } from 'node:http';
 import type { EventSink } from '../turn/event-sink.js';
+import type { Limits } from '../config/schema.js';
 import { drained } from './drained.js';
 
 /** Writes events to an HTTP response as server-sent events: one write per batch. */
 export class SseSink implements EventSink {
   readonly #response: ServerResponse;
-  readonly #sendTimeoutMs: number;
+  readonly #limits: Pick<Limits, 'sendBufferBytes' | 'sendTimeoutMs'>;
 
-  /** @param sendTimeoutMs how long a reader may leave the buffer full before its connection is closed */
-  constructor(response: ServerResponse, sendTimeoutMs: number) {
+  constructor(response: ServerResponse, limits: Pick<Limits, 'sendBufferBytes' | 'sendTimeoutMs'>) {
     this.#response = response;
-    this.#sendTimeoutMs = sendTimeoutMs;
+    this.#limits = limits;
   }
 
   send(frames: readonly EventFrame[]): void {
@@ -30,7 +30,8 @@ export class SseSink implements EventSink {
   }
 
   ready(): Promise<void> | undefined {
-    if (!this.#response.writableNeedDrain || this.#response.destroyed) return undefined;
-    return drained(this.#response, this.#sendTimeoutMs, () => this.#response.destroy());
+    const { writableNeedDrain, writableLength, destroyed } = this.#response;
+    if (!writableNeedDrain || writableLength <= this.#limits.sendBufferBytes || destroyed) return undefined;
+    return drained(this.#response, this.#limits.sendTimeoutMs, () => this.#response.destroy());
   }
 }

@@ -1,5 +1,5 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
-import { createNode, estimateItemBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
+import { createNode, estimateBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
@@ -35,6 +35,8 @@ export async function commit({
   const format = (artifacts.get(Routing.name) as Route).format.name;
   const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
   const folded = output.length === 0 ? artifacts : await pipeline.run(turn.output(output), artifacts);
+  // What the request set is in the response; what the model wrote is charged with its ids.
+  const settings = { ...assembler.response, output: [] };
   const node = createNode({
     id: assembler.response.id,
     tenant,
@@ -43,7 +45,7 @@ export async function commit({
     output,
     response: assembler.response,
     artifacts: folded,
-    ownBytes: estimateItemBytes(ownInput) + estimateItemBytes(output) + promptBytes(parent, folded),
+    ownBytes: estimateBytes([settings, ...ownInput, ...output]) + promptBytes(parent, folded),
   });
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);

@@ -170,6 +170,7 @@ export class TurnRun {
         model: engineModel,
         maxTokens,
         stopIds: format.stopIds,
+        vocabularySize: format.tokenizer.vocabularySize,
         temperature: request.temperature,
         topP: request.topP,
       },

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ReplayIndex, type ResponseStore } from '@turnpike/conversation';
-import type { ResponseRequest } from '@turnpike/protocol';
+import { parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 import { TurnRun, type TurnParts } from './turn-run.js';
@@ -28,6 +29,14 @@ export class TurnService {
       replays: new ReplayIndex(config.limits.replayBytes),
       keepAliveMs: config.limits.keepAliveMs,
     };
+  }
+
+  /**
+   * A request from its JSON: what it refers to is put in, then it is parsed.
+   * @throws ApiError naming the field at fault
+   */
+  async read(body: unknown, transport: 'http' | 'websocket', tenant: string): Promise<ResponseRequest> {
+    return parseRequestInSlices(await expandReferences(body, tenant, this.#parts.store), transport);
   }
 
   /**

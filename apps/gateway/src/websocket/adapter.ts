@@ -4,7 +4,13 @@ import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { admitUpgrade, refuseUpgrade, type UpgradeState } from './upgrade.js';
+import {
+  admitUpgrade,
+  asksForWebSocket,
+  refuseUpgrade,
+  serveWithoutUpgrade,
+  type UpgradeState,
+} from './upgrade.js';
 
 /**
  * Bounds on what one incomplete message may cost (CVE-2026-48779: tiny fragments exhaust memory). 4,096 fragments
@@ -39,7 +45,11 @@ export class ResponsesWsAdapter extends WsAdapter {
       allowSynchronousEvents: false,
       ...MESSAGE_BOUNDS,
     });
+    server.on('wsClientError', ({ message }, socket) => {
+      refuseUpgrade(socket, new ApiError('invalid_value', { message: `${message}.` }));
+    });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (!asksForWebSocket(request)) return serveWithoutUpgrade(this.#server, request, socket, head);
       // Until ws takes the socket over, a reset by the client would otherwise be an uncaught error.
       const ignore = () => undefined;
       socket.on('error', ignore);
@@ -61,7 +71,7 @@ export class ResponsesWsAdapter extends WsAdapter {
     return;
   }
 
-  /** Connections are drained by the gateway before Nest closes the server. */
+  /** Connections have been drained by the gateway before Nest closes the server: what is left is not read any more. */
   override async close(server: WebSocketServer): Promise<void> {
     for (const client of server.clients) client.terminate();
     await new Promise((resolve) => server.close(resolve));

@@ -1,8 +1,11 @@
 import type { Principal } from '@turnpike/access';
 import type { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
-import { ApiError, parseRequestInSlices } from '@turnpike/protocol';
-import { LaneScheduler, type LaneId } from '@turnpike/turns';
+import { ApiError, parseJson } from '@turnpike/protocol';
+import { LANE_LIMITS, LaneScheduler, type LaneId } from '@turnpike/turns';
+import { once, setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import { isFault } from '../http/error-response.js';
 import { log } from '../log.js';
 import type { TurnConnection } from '../turn/turn-input.js';
 import type { TurnService } from '../turn/turn.service.js';
@@ -11,6 +14,8 @@ import type { Outbox } from './outbox.js';
 
 export interface ConnectionParts {
   readonly client: WebSocket;
+  /** The TCP socket below. */
+  readonly socket: Socket;
   readonly outbox: Outbox;
   readonly principal: Principal;
   readonly cache: ConnectionCache;
@@ -18,18 +23,20 @@ export interface ConnectionParts {
   readonly turns: TurnService;
   /** How long the connection may live, in ms. */
   readonly lifetimeMs: number;
+  /** Bytes of requests that may wait for their lanes. */
+  readonly queuedBytes: number;
 }
 
 /**
  * A request on its lane. It is read when its turn comes, so that the error of one that cannot be read is never taken
- * for the failure of the turn before it.
+ * for the failure of the turn before it. It waits as text: values can take twenty times as much memory.
  */
 interface Job {
   readonly streamId: string | undefined;
-  readonly body: Record<string, unknown>;
+  readonly text: string;
 }
 
-/** How often a silent client is pinged, in ms; two pings without an answer end the connection. */
+/** How often a client is pinged, in ms; two pings with nothing received since end the connection. */
 const PING_MS = 20_000;
 /** RFC 6455: "service restart" and "going away". SDKs that reconnect do so after either. */
 const CLOSE_SERVICE_RESTART = 1012;
@@ -40,13 +47,15 @@ const CLOSED_ABNORMALLY = 1006;
 /** One WebSocket: reads frames, runs them on their lanes, answers through its outbox. */
 export class Connection {
   readonly #parts: ConnectionParts;
-  readonly #lanes = new LaneScheduler<Job>();
+  readonly #lanes: LaneScheduler<Job>;
   readonly #gone = new AbortController();
   /** How to interrupt each response that runs, by its id. */
   readonly #running = new Map<string, () => void>();
   readonly #ping: NodeJS.Timeout;
   readonly #lifetime: NodeJS.Timeout;
   #unanswered = 0;
+  /** Bytes received when the last ping went out. */
+  #received = 0;
   /** Why no further turns are taken. */
   #refusal: ApiError | undefined;
   #onIdle: (() => void) | undefined;
@@ -54,19 +63,29 @@ export class Connection {
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
     const { client } = parts;
+    this.#lanes = new LaneScheduler({ ...LANE_LIMITS, queuedBytes: parts.queuedBytes });
+    // Every turn that runs listens.
+    setMaxListeners(0, this.#gone.signal);
     client.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary));
-    client.on('pong', () => (this.#unanswered = 0));
     client.on('error', (error) => log.debug({ err: error }, 'websocket error'));
     client.on('close', (code) => this.#close(code));
     this.#ping = setInterval(() => this.#beat(), PING_MS).unref();
     this.#lifetime = setTimeout(() => void this.#expire(), parts.lifetimeMs).unref();
   }
 
-  /** Refuses new turns, lets running and queued ones finish, then closes; resolves when the socket may go. */
-  async drain(deadline: AbortSignal): Promise<void> {
+  /**
+   * Refuses new turns, lets running and queued ones finish, then closes; resolves when the client has read everything
+   * and closed too, or at `end`.
+   * @param deadline when turns that still run are given up
+   */
+  async drain(deadline: AbortSignal, end: AbortSignal): Promise<void> {
     this.#refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    const { client } = this.#parts;
     await this.#idle(deadline);
-    this.#parts.client.close(CLOSE_SERVICE_RESTART, 'the server is restarting');
+    if (client.readyState === client.CLOSED) return;
+    const closed = once(client, 'close', { signal: end }).catch(() => undefined);
+    client.close(CLOSE_SERVICE_RESTART, 'the server is restarting');
+    await closed;
   }
 
   /** The connection has reached its age: it says so, also when nothing runs, and closes once nothing does. */
@@ -89,10 +108,11 @@ export class Connection {
   #message(data: Buffer, isBinary: boolean): void {
     try {
       if (isBinary) throw new ApiError('binary_frame');
-      const frame = readFrame(data.toString('utf8'));
+      const text = data.toString('utf8');
+      const frame = readFrame(text);
       if (frame.kind === 'answered') this.#parts.outbox.sendText(frame.reply);
       if (frame.kind === 'interrupt') this.#interrupt(frame.responseId, frame.streamId);
-      if (frame.kind === 'create') this.#submit(frame);
+      if (frame.kind === 'create') this.#submit({ streamId: frame.streamId, text }, frame.body, data.length);
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown));
     }
@@ -107,17 +127,17 @@ export class Connection {
     else interrupt();
   }
 
-  #submit(job: Job): void {
+  #submit(job: Job, body: Record<string, unknown>, bytes: number): void {
     if (this.#refusal !== undefined) return this.#refuse(this.#refusal, job.streamId);
-    const decision = this.#lanes.submit(job.streamId, job);
-    if (decision.kind === 'start') void this.#run(job);
+    const decision = this.#lanes.submit(job.streamId, job, bytes);
+    if (decision.kind === 'start') void this.#run(job.streamId, body);
     if (decision.kind === 'refuse') {
       const param = decision.code === 'websocket_stream_limit_reached' ? 'stream_id' : undefined;
       this.#refuse(new ApiError(decision.code, { param }), job.streamId);
     }
   }
 
-  async #run(job: Job): Promise<void> {
+  async #run(streamId: LaneId, body: unknown): Promise<void> {
     let running = '';
     const onBegin = (responseId: string, interrupt: () => void) => {
       running = responseId;
@@ -126,27 +146,31 @@ export class Connection {
     try {
       const { outbox, principal, turns } = this.#parts;
       await turns.run({
-        request: await parseRequestInSlices(job.body, 'websocket'),
+        request: await turns.read(body, 'websocket', principal.tenant),
         tenant: principal.tenant,
         sink: outbox,
         signal: this.#gone.signal,
-        connection: { ...this.#connection(job.streamId), onBegin },
+        connection: { ...this.#connection(streamId), onBegin },
       });
     } catch (thrown) {
-      this.#refuse(ApiError.from(thrown), job.streamId);
+      this.#refuse(ApiError.from(thrown), streamId);
     }
     this.#running.delete(running);
-    const next = this.#lanes.finish(job.streamId);
-    if (next !== undefined) void this.#run(next.job);
+    const next = this.#lanes.finish(streamId);
+    if (next !== undefined) void this.#run(next.lane, parseJson(next.job.text));
     else if (this.#lanes.running === 0) this.#onIdle?.();
   }
 
   #refuse(error: ApiError, streamId?: string): void {
-    if (error.status >= 500) log.error({ err: error.cause ?? error }, 'turn refused');
+    if (isFault(error)) log.error({ err: error.cause ?? error }, 'turn refused');
     this.#parts.outbox.sendText(errorFrame(error, streamId));
   }
 
   #beat(): void {
+    // Anything counts as life: a large message on a slow line keeps back the pong behind it.
+    const { bytesRead } = this.#parts.socket;
+    if (bytesRead !== this.#received) this.#unanswered = 0;
+    this.#received = bytesRead;
     if (this.#unanswered >= 2) return this.#parts.client.terminate();
     this.#unanswered++;
     this.#parts.client.ping();

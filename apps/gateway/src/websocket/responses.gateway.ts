@@ -3,7 +3,8 @@ import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
 import type { Principal } from '@turnpike/access';
 import { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Config } from '../config/schema.js';
 import { CONFIG } from '../tokens.js';
@@ -11,10 +12,13 @@ import { TurnService } from '../turn/turn.service.js';
 import { Connection } from './connection.js';
 import { Outbox } from './outbox.js';
 
+/** How long clients have to close after the deadline of a drain, in ms. */
+const CLOSE_MS = 500;
+
 /** What the adapter knows of a connection when the upgrade is done. */
 export interface Handshake {
   readonly principal: Principal;
-  readonly socket: Duplex;
+  readonly socket: Socket;
 }
 
 /** WebSocket mode at `/v1/responses`. Nest wires it; frames go from the socket to the connection object directly. */
@@ -43,12 +47,14 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
     const { limits } = this.config;
     const connection = new Connection({
       client,
+      socket: handshake.socket,
       outbox: new Outbox(client, handshake.socket, limits),
       principal: handshake.principal,
       cache: new ConnectionCache(handshake.principal.tenant, limits.connectionCacheBytes),
       resume: this.resume,
       turns: this.turns,
       lifetimeMs: limits.connectionMs,
+      queuedBytes: limits.queuedBytes,
     });
     this.#connections.add(connection);
     client.on('close', () => this.#connections.delete(connection));
@@ -56,7 +62,11 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
 
   async beforeApplicationShutdown(): Promise<void> {
     this.#draining = true;
-    const deadline = AbortSignal.timeout(this.config.limits.drainMs);
-    await Promise.all([...this.#connections].map((connection) => connection.drain(deadline)));
+    const { drainMs } = this.config.limits;
+    const deadline = AbortSignal.timeout(drainMs);
+    const end = AbortSignal.timeout(drainMs + CLOSE_MS);
+    // Every connection listens.
+    setMaxListeners(0, deadline, end);
+    await Promise.all([...this.#connections].map((connection) => connection.drain(deadline, end)));
   }
 }

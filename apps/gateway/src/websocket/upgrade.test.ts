@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { KeyRing } from '@turnpike/access';
 import { ApiError } from '@turnpike/protocol';
 import { configSchema } from '../config/schema.js';
-import { admitUpgrade, refuseUpgrade, type UpgradeState } from './upgrade.js';
+import { admitUpgrade, asksForWebSocket, refuseUpgrade, type UpgradeState } from './upgrade.js';
 
 const OPEN: UpgradeState = {
   config: configSchema.parse({ allowedOrigins: ['https://chat.example.com'], limits: { connections: 2 } }),
@@ -84,12 +85,30 @@ describe('the path', () => {
 
 describe('the decision', () => {
   it.each(['websocket', 'WebSocket', 'WEBSOCKET'])('is about upgrades to %s', (upgrade) => {
-    expect(() => knock('/v1/responses', { upgrade })).not.toThrow();
+    expect(asksForWebSocket({ headers: { upgrade } } as IncomingMessage)).toBe(true);
   });
 
-  it.each(['h2c', 'websocket2', ''])('is no for an upgrade to %j', (upgrade) => {
-    expect(errorOf('/v1/responses', { upgrade }).status).toBe(426);
+  it.each(['h2c', 'websocket2', ''])('is not about an upgrade to %j', (upgrade) => {
+    expect(asksForWebSocket({ headers: { upgrade } } as IncomingMessage)).toBe(false);
   });
+
+  it.each([
+    'rebound.example',
+    'rebound.example:8686',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '',
+  ])('keeps out who calls an open server %j', (host) => {
+    expect(errorOf('/v1/responses', { host }).body).toMatchObject({ code: 'origin_not_allowed' });
+    expect(() => knock('/v1/responses', { host, authorization: 'Bearer sk-1' }, LOCKED)).not.toThrow();
+  });
+
+  it.each(['localhost', 'LOCALHOST:80', '127.0.0.1:8686', '127.1.2.3', '[::1]', '[::1]:8686'])(
+    'lets in who calls it %j',
+    (host) => {
+      expect(() => knock('/v1/responses', { host })).not.toThrow();
+    },
+  );
 
   it('is 426 where WebSocket is switched off, with a key or without', () => {
     const state = { ...LOCKED, config: { ...LOCKED.config, websocket: false } };
@@ -130,7 +149,7 @@ describe('the decision', () => {
     expect(() => knock('/v1/responses', {}, { ...OPEN, openConnections: 1 })).not.toThrow();
     expect(errorOf('/v1/responses', {}, { ...OPEN, openConnections: 2 })).toMatchObject({
       code: 'too_many_connections',
-      status: 429,
+      status: 503,
       retryAfter: 1,
     });
   });
@@ -143,19 +162,20 @@ describe('the decision', () => {
 
 describe('refuseUpgrade', () => {
   /** The answer, as lines of its head and its body. */
-  function answerTo(error: ApiError) {
+  async function answerTo(error: ApiError) {
     const socket = new PassThrough();
+    const answer = text(socket);
     refuseUpgrade(socket, error);
     expect(socket.writableEnded).toBe(true);
-    const [head = '', body = ''] = (socket.read() as Buffer).toString('utf8').split('\r\n\r\n');
+    const [head = '', body = ''] = (await answer).split('\r\n\r\n');
     const [status, ...lines] = head.split('\r\n');
     const headers = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
     return { status, headers, body };
   }
 
-  it('is a complete HTTP answer', () => {
+  it('is a complete HTTP answer', async () => {
     const error = new ApiError('not_found', { message: 'Nothing at ‘here’.' });
-    const { status, headers, body } = answerTo(error);
+    const { status, headers, body } = await answerTo(error);
     expect(status).toBe('HTTP/1.1 404 Not Found');
     expect(headers).toMatchObject({
       'content-type': 'application/json',
@@ -166,11 +186,10 @@ describe('refuseUpgrade', () => {
     expect(JSON.parse(body)).toEqual({ error: error.body });
   });
 
-  it('names the wait, and the protocol that is asked for', () => {
-    expect(answerTo(new ApiError('too_many_connections', { retryAfter: 1 })).headers['retry-after']).toBe(
-      '1',
-    );
-    const { status, headers } = answerTo(new ApiError('upgrade_required'));
+  it('names the wait, and the protocol that is asked for', async () => {
+    const { headers: full } = await answerTo(new ApiError('too_many_connections', { retryAfter: 1 }));
+    expect(full['retry-after']).toBe('1');
+    const { status, headers } = await answerTo(new ApiError('upgrade_required'));
     expect([status, headers['upgrade']]).toEqual(['HTTP/1.1 426 Upgrade Required', 'websocket']);
   });
 });

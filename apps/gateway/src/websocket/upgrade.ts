@@ -1,32 +1,33 @@
-import type { KeyRing, Principal } from '@turnpike/access';
+import type { Principal } from '@turnpike/access';
 import { ApiError, quotable } from '@turnpike/protocol';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from 'node:http';
-import type { Config } from '../config/schema.js';
+import { admitOrigin, type AdmissionState } from '../http/admission.js';
 import { errorEnvelope, errorHeaders } from '../http/error-response.js';
 
 /** Paths of the WebSocket, `/v1` optional because clients differ in what their base URL ends with. */
 const WEBSOCKET_PATH = /^(?:\/v1)?\/responses\/?$/;
 
 /** What is known about a server when somebody knocks. */
-export interface UpgradeState {
-  readonly config: Config;
-  readonly keys: KeyRing;
+export interface UpgradeState extends AdmissionState {
   readonly openConnections: number;
-  readonly draining: boolean;
 }
+
+/** Headers that ask for another protocol. */
+const UPGRADE_HEADERS = new Set(['upgrade', 'connection', 'http2-settings']);
+
+/** How long a client whose upgrade was refused may take to read why and close, in ms. */
+const REFUSED_MS = 1_000;
 
 /**
  * Decides about an upgrade before any WebSocket exists, so that a refusal is a plain HTTP answer.
  * @throws ApiError with the status to refuse with
  */
 export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Principal {
-  // Node hands over every kind of upgrade; some HTTP clients try HTTP/2 this way.
-  if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-    throw new ApiError('upgrade_required', {
-      message: 'This server upgrades to WebSocket only: send other requests without an Upgrade header.',
-    });
+  // RFC 6455, 4.1.
+  if (request.httpVersion === '1.0') {
+    throw new ApiError('upgrade_required', { message: 'An upgrade to WebSocket takes HTTP/1.1.' });
   }
   // Not through the URL class: it throws on '//' and takes the host out of '//host/v1/responses'.
   const [path = ''] = (request.url ?? '').split('?', 1);
@@ -36,11 +37,7 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
   if (!state.config.websocket) {
     throw new ApiError('upgrade_required', { message: 'WebSocket is switched off: use HTTP.' });
   }
-  const { origin } = request.headers;
-  // A page of another site could otherwise speak to an open server on the visitor's own machine.
-  if (origin !== undefined && !state.config.allowedOrigins.includes(origin)) {
-    throw new ApiError('origin_not_allowed');
-  }
+  admitOrigin(request.headers, state);
   const principal = state.keys.authenticate(request.headers.authorization);
   if (state.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
   if (state.openConnections >= state.config.limits.connections) {
@@ -49,7 +46,12 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
   return principal;
 }
 
-/** Answers an upgrade with an HTTP error and closes the socket. */
+/** Whether a request asks for the protocol that there is an upgrade to. */
+export function asksForWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** Answers an upgrade with an HTTP error and closes the socket, also when the client does not. */
 export function refuseUpgrade(socket: Duplex, error: ApiError): void {
   const body = JSON.stringify(errorEnvelope(error));
   const headers = {
@@ -59,7 +61,31 @@ export function refuseUpgrade(socket: Duplex, error: ApiError): void {
     ...errorHeaders(error),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  // What the client still sends has to be read for its end to be seen.
+  socket.resume();
+  const cut = setTimeout(() => socket.destroy(), REFUSED_MS);
+  socket.once('close', () => clearTimeout(cut));
   socket.end(
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
   );
+}
+
+/**
+ * Serves a request as if it did not ask to upgrade, which RFC 9110 leaves to the server: some HTTP clients try HTTP/2
+ * this way. Node has let go of its connection, so the connection is handed over once more, without those headers.
+ * @param head bytes that came after the headers
+ */
+export function serveWithoutUpgrade(
+  server: Server,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const lines = [`${request.method ?? 'GET'} ${request.url ?? '/'} HTTP/${request.httpVersion}`];
+  for (let index = 0; index < request.rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = request.rawHeaders.slice(index, index + 2);
+    if (!UPGRADE_HEADERS.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
 }

@@ -3,7 +3,7 @@ import { Merger } from './merge.js';
 import { PieceCache } from './piece-cache.js';
 import { pieceEnd } from './split.js';
 import { type TokenTable } from './token-table.js';
-import { type Detokenizer, type Tokenizer } from './types.js';
+import { type Detokenizer, type SteppedTokenizer } from './types.js';
 import { Utf8Decoder, writeUtf8 } from './utf8.js';
 
 /** Pieces longer than this (UTF-16 units) are rare and seldom repeat: caching them would only cost memory. */
@@ -12,11 +12,14 @@ const CACHED_PIECE_UNITS = 32;
 /** Per generation: enough for the words of a code base, about 8 MB of them, 20 MB of the worst that could be sent. */
 const CACHED_PIECES = 32_768;
 
+/** UTF-16 units between two steps: under 10 ms of any text. */
+const STEP_UNITS = 16_384;
+
 /** Scratch bytes kept between pieces. */
 const KEPT_BYTES = 4_096;
 
 /** Byte-pair encoding with the o200k split and the given ranks and control tokens. */
-export class BytePairTokenizer implements Tokenizer {
+export class BytePairTokenizer implements SteppedTokenizer {
   readonly vocabularySize: number;
   private readonly merger: Merger;
   private readonly cache = new PieceCache(CACHED_PIECES);
@@ -36,12 +39,26 @@ export class BytePairTokenizer implements Tokenizer {
   }
 
   encode(text: string): Int32Array {
+    const steps = this.steps(text);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  *steps(text: string): Generator<void, Int32Array> {
     // Ordinary text has about four characters a token.
     const out = new IdBuffer(16 + (text.length >> 2));
+    let units = 0;
     for (let start = 0; start < text.length;) {
       const end = pieceEnd(text, start);
-      this.encodePiece(text, start, end, out);
+      if (end - start > STEP_UNITS) yield* this.longPiece(text, start, end, out);
+      else this.encodePiece(text, start, end, out);
+      units += end - start;
       start = end;
+      if (units < STEP_UNITS || start === text.length) continue;
+      yield;
+      units = 0;
     }
     return out.since(0);
   }
@@ -70,6 +87,12 @@ export class BytePairTokenizer implements Tokenizer {
       },
       flush: () => decoder.flush(),
     };
+  }
+
+  private *longPiece(text: string, start: number, end: number, out: IdBuffer): Generator<void, void> {
+    const bytes = new Uint8Array((end - start) * 3);
+    const length = writeUtf8(text, start, end, bytes);
+    yield* this.merger.mergeInSteps(bytes, length, out, STEP_UNITS);
   }
 
   private encodePiece(text: string, start: number, end: number, out: IdBuffer): void {

@@ -1,15 +1,33 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { EncodeQueue } from './encode-queue.js';
+import { type EncodeAnswer, type EncodeMessage } from './encode-messages.js';
 import { packIds } from './packed-ids.js';
 import { VOCABULARIES } from './vocabularies.js';
 
-/** The thread behind `TokenEncoder`: each message is a list of texts, each answer their packed ids. */
+/** The thread behind `TokenEncoder`. Between two steps it reads what has arrived: new jobs, and jobs given up. */
 const { vocabulary } = workerData as { vocabulary: string };
 const tokenizer = VOCABULARIES[vocabulary]?.();
 if (parentPort === null || tokenizer === undefined)
   throw new Error(`No encoder for vocabulary ${vocabulary}`);
 const port = parentPort;
+const queue = new EncodeQueue(tokenizer);
+let working = false;
 
-port.on('message', (texts: string[]) => {
-  const encoded = packIds(texts.map((text) => tokenizer.encode(text)));
-  port.postMessage(encoded, [encoded.ids.buffer, encoded.lengths.buffer] as ArrayBuffer[]);
+port.on('message', ({ id, texts }: EncodeMessage) => {
+  if (texts === undefined) queue.drop(id);
+  else queue.add(id, texts);
+  if (working || queue.idle) return;
+  working = true;
+  setImmediate(work);
 });
+
+function work(): void {
+  const done = queue.step();
+  if (done !== undefined) {
+    const { ids, lengths } = packIds(done.ids);
+    const answer: EncodeAnswer = { id: done.id, ids, lengths };
+    port.postMessage(answer, [ids.buffer, lengths.buffer] as ArrayBuffer[]);
+  }
+  working = !queue.idle;
+  if (working) setImmediate(work);
+}

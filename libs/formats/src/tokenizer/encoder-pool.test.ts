@@ -4,19 +4,23 @@ import { o200kHarmony } from './o200k-harmony.js';
 
 /**
  * A stand-in for the compiled worker: the id of a text is its first letter's code, so that results can be told
- * apart. 'boom' throws, 'exit' ends the thread, and 'never' is not answered.
+ * apart. 'boom' throws, 'exit' ends the thread, 'never' is not answered, and 'dropped' is answered with
+ * the numbers of the jobs given up, as letters.
  */
 const workerUrl = new URL(
   'data:text/javascript,' +
     encodeURIComponent(`
       import { parentPort, workerData } from 'node:worker_threads';
       if (workerData.vocabulary !== 'o200k_harmony') throw new Error('wrong vocabulary');
-      parentPort.on('message', (texts) => {
+      const dropped = [];
+      parentPort.on('message', ({ id, texts }) => {
+        if (texts === undefined) return void dropped.push(id);
         if (texts.some((text) => text.startsWith('boom'))) throw new Error('boom');
         if (texts.some((text) => text.startsWith('exit'))) process.exit();
         if (texts.some((text) => text.startsWith('never'))) return;
+        if (texts[0].startsWith('dropped')) texts = dropped.map((number) => String.fromCharCode(96 + number));
         const ids = Int32Array.from(texts.flatMap((text) => [text.charCodeAt(0), texts.length]));
-        parentPort.postMessage({ ids, lengths: Int32Array.from(texts, () => 2) });
+        parentPort.postMessage({ id, ids, lengths: Int32Array.from(texts, () => 2) });
       });
     `),
 );
@@ -49,25 +53,23 @@ describe('TokenEncoder', () => {
     expect((await lists)[0]?.[1]).toBe(200);
   });
 
-  it('lets a small job pass between the slices of a large one', async () => {
-    const finished: string[] = [];
-    const jobs = [
-      Promise.resolve(encoder.encodeAll(Array.from({ length: 40 }, () => 'L'.repeat(60_000)))),
-      Promise.resolve(encoder.encodeAll([large('s')])),
-    ];
-    const names = ['large', 'small'];
-    await Promise.all(jobs.map(async (job, i) => job.then(() => finished.push(names[i] ?? ''))));
-    expect(finished).toEqual(['small', 'large']);
-    expect(firstIds((await jobs[0]) ?? [])).toBe('L'.repeat(40));
+  it('gives up a job whose signal ends, and tells the thread', async () => {
+    const gone = new AbortController();
+    const job = Promise.resolve(encoder.encodeAll([large('never')], gone.signal));
+    const other = Promise.resolve(encoder.encodeAll([large('o')], new AbortController().signal));
+    const reason = new Error('gone');
+    gone.abort(reason);
+    await expect(job).rejects.toBe(reason);
+    expect(firstIds(await other)).toBe('o');
+    expect(firstIds(await encoder.encodeAll([large('dropped')]))).toBe('a');
+    await expect(Promise.resolve(encoder.encodeAll([large('x')], gone.signal))).rejects.toBe(reason);
   });
 
   it.each(['boom', 'exit'])(
-    'rejects the job whose worker fails (%s) and starts another worker',
+    'rejects the jobs of a worker that fails (%s) and starts another worker',
     async (word) => {
       const failing = Promise.resolve(encoder.encodeAll([large(word)]));
-      const waiting = Promise.resolve(encoder.encodeAll([large('w')]));
       await expect(failing).rejects.toThrow(word === 'boom' ? 'boom' : 'ended');
-      expect(firstIds(await waiting)).toBe('w');
       expect(firstIds(await encoder.encodeAll([large('n')]))).toBe('n');
     },
   );

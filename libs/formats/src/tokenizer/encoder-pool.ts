@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { unpackIds, type PackedIds } from './packed-ids.js';
+import { type EncodeAnswer, type EncodeMessage } from './encode-messages.js';
+import { unpackIds } from './packed-ids.js';
 import { type Tokenizer } from './types.js';
 
 /**
@@ -9,24 +10,19 @@ import { type Tokenizer } from './types.js';
  */
 export const INLINE_UNITS = 16_384;
 
-/** What goes to the thread in one message: enough to hide the hand-over, about 10 ms of work. */
-const SLICE_UNITS = 65_536;
-
 interface Job {
-  texts: readonly string[];
-  ids: Int32Array[];
-  resolve: (ids: Int32Array[]) => void;
-  reject: (error: Error) => void;
+  readonly resolve: (ids: Int32Array[]) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 /**
  * Encodes texts without holding up the event loop: small ones at once, large ones in a worker thread that is
- * started when it is first needed. Waiting jobs take turns slice by slice, so that a job of 10 MB does not make
- * one of 20 kB wait for it; a single text is never cut, because its ids would differ.
+ * started when it is first needed. There they take turns ({@link EncodeQueue}), so that a job of 10 MB does not make
+ * one of 20 kB wait for it.
  */
 export class TokenEncoder {
-  private readonly waiting: Job[] = [];
-  private running: Job | undefined;
+  private readonly jobs = new Map<number, Job>();
+  private lastId = 0;
   private worker: Worker | undefined;
   private closed = false;
 
@@ -41,16 +37,30 @@ export class TokenEncoder {
 
   /**
    * Ids of each text, control tokens in them read as text. A plain array when all texts together have at most
-   * `INLINE_UNITS` units, else a promise, which rejects when the thread fails or the encoder is closed.
+   * `INLINE_UNITS` units, else a promise, which rejects when the thread fails, when the encoder is closed, and with
+   * the signal's reason when that ends first: the thread then stops working on them.
    */
-  encodeAll(texts: readonly string[]): Int32Array[] | Promise<Int32Array[]> {
+  encodeAll(texts: readonly string[], signal?: AbortSignal): Int32Array[] | Promise<Int32Array[]> {
     let units = 0;
     for (const text of texts) units += text.length;
     if (units <= INLINE_UNITS) return texts.map((text) => this.tokenizer.encode(text));
     if (this.closed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
-      this.waiting.push({ texts, ids: [], resolve, reject });
-      this.dispatch();
+      signal?.throwIfAborted();
+      const id = ++this.lastId;
+      const onAbort = () => {
+        this.post({ id });
+        this.take(id)?.reject(signal?.reason);
+      };
+      const settling = <T>(settle: (value: T) => void) => {
+        return (value: T) => {
+          signal?.removeEventListener('abort', onAbort);
+          settle(value);
+        };
+      };
+      this.jobs.set(id, { resolve: settling(resolve), reject: settling(reject) });
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.post({ id, texts });
     });
   }
 
@@ -59,56 +69,43 @@ export class TokenEncoder {
     this.closed = true;
     const worker = this.worker;
     this.worker = undefined;
-    for (const job of this.waiting.splice(0)) job.reject(closedError());
-    this.running?.reject(closedError());
-    this.running = undefined;
+    this.rejectAll(closedError());
     await worker?.terminate();
   }
 
-  /** Sends the next slice when the thread is free. */
-  private dispatch(): void {
-    if (this.running !== undefined) return;
-    const job = this.waiting.shift();
-    if (job === undefined) return;
-    this.running = job;
-    const from = job.ids.length;
-    let end = from;
-    for (let units = 0; end < job.texts.length; end++) {
-      units += job.texts[end]?.length ?? 0;
-      if (units > SLICE_UNITS && end > from) break;
-    }
+  private post(message: EncodeMessage): void {
     this.worker ??= this.start();
-    this.worker.postMessage(job.texts.slice(from, end));
+    this.worker.postMessage(message);
   }
 
   private start(): Worker {
     const url = this.options.workerUrl ?? new URL('./encode.worker.js', import.meta.url);
     const worker = new Worker(url, { workerData: { vocabulary: this.tokenizer.name } });
-    worker.on('message', (encoded: PackedIds) => this.collect(worker, encoded));
+    worker.on('message', (answer: EncodeAnswer) => this.take(answer.id)?.resolve(unpackIds(answer)));
     worker.on('error', (error: Error) => this.fail(worker, error));
     worker.on('exit', () => this.fail(worker, new Error('The encoder thread ended')));
     worker.unref(); // it must not keep the process alive; last, because a message listener undoes it
     return worker;
   }
 
-  private collect(worker: Worker, encoded: PackedIds): void {
-    const job = this.running;
-    if (worker !== this.worker || job === undefined) return;
-    this.running = undefined;
-    for (const list of unpackIds(encoded)) job.ids.push(list);
-    if (job.ids.length === job.texts.length) job.resolve(job.ids);
-    else this.waiting.push(job);
-    this.dispatch();
+  /** The job that waits under this number, which it no longer does. */
+  private take(id: number): Job | undefined {
+    const job = this.jobs.get(id);
+    this.jobs.delete(id);
+    return job;
   }
 
-  /** A thread that failed takes the running job with it; the next job gets a new thread. */
+  /** A thread that failed takes its jobs with it; the next job gets a new thread. */
   private fail(worker: Worker, error: Error): void {
     if (worker !== this.worker) return;
     this.worker = undefined;
-    const job = this.running;
-    this.running = undefined;
-    job?.reject(error);
-    this.dispatch();
+    this.rejectAll(error);
+  }
+
+  private rejectAll(error: Error): void {
+    const jobs = [...this.jobs.values()];
+    this.jobs.clear();
+    for (const job of jobs) job.reject(error);
   }
 }
 

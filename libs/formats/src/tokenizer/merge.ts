@@ -24,12 +24,22 @@ export class Merger {
   /** Appends the ids of `bytes[0, length)` to `out`. O(n log n). */
   merge(bytes: Uint8Array, length: number, out: IdBuffer): void {
     if (length <= SCAN_LIMIT) this.mergeByScan(bytes, length, out);
-    else this.mergeByHeap(bytes, length, out);
+    else {
+      const merge = new HeapMerge(this.table, bytes, length);
+      merge.step(Infinity);
+      merge.write(out);
+    }
+  }
+
+  /** The same for a piece of any length, pausing after `most` bytes looked at or pairs joined. */
+  *mergeInSteps(bytes: Uint8Array, length: number, out: IdBuffer, most: number): Generator<void, void> {
+    const merge = new HeapMerge(this.table, bytes, length);
+    while (!merge.step(most)) yield;
+    merge.write(out);
   }
 
   private rank(bytes: Uint8Array, start: number, end: number): number {
-    const id = this.table.find(bytes, start, end);
-    return id < 0 ? NONE : id;
+    return rankIn(this.table, bytes, start, end);
   }
 
   private mergeByScan(bytes: Uint8Array, length: number, out: IdBuffer): void {
@@ -67,44 +77,80 @@ export class Merger {
     }
     for (let i = 0; i < count; i++) out.push(ids[i] as number);
   }
+}
 
-  /** Parts are a linked list by start offset. Heap entries are never removed early: one whose rank is old is skipped. */
-  private mergeByHeap(bytes: Uint8Array, length: number, out: IdBuffer): void {
-    const next = new Int32Array(length + 1);
-    const previous = new Int32Array(length + 1);
-    const ids = new Int32Array(length);
-    const ranks = new Int32Array(length);
-    const heap: number[] = [];
-    for (let i = 0; i < length; i++) {
-      next[i] = i + 1;
-      previous[i] = i - 1;
-      ids[i] = this.table.find(bytes, i, i + 1);
-      const rank = i + 1 < length ? this.rank(bytes, i, i + 2) : NONE;
-      ranks[i] = rank;
-      if (rank !== NONE) heapPush(heap, rank * POSITION_SPAN + i);
-    }
-    while (heap.length > 0) {
-      const entry = heapPop(heap);
-      const rank = Math.floor(entry / POSITION_SPAN);
-      const at = entry - rank * POSITION_SPAN;
-      if (ranks[at] !== rank) continue;
-      const absorbed = next[at] as number;
-      const end = next[absorbed] as number;
-      ids[at] = rank;
-      next[at] = end;
-      if (end < length) previous[end] = at;
-      ranks[absorbed] = NONE;
-      const right = end < length ? this.rank(bytes, at, next[end] as number) : NONE;
-      ranks[at] = right;
-      if (right !== NONE) heapPush(heap, right * POSITION_SPAN + at);
-      const before = previous[at] as number;
-      if (before < 0) continue;
-      const left = this.rank(bytes, before, end);
-      ranks[before] = left;
-      if (left !== NONE) heapPush(heap, left * POSITION_SPAN + before);
-    }
-    for (let i = 0; i < length; i = next[i] as number) out.push(ids[i] as number);
+/**
+ * The merge of one long piece, in steps. Parts are a linked list by start offset. Heap entries are never removed
+ * early: one whose rank is old is skipped.
+ */
+class HeapMerge {
+  private readonly next: Int32Array;
+  private readonly previous: Int32Array;
+  private readonly ids: Int32Array;
+  private readonly ranks: Int32Array;
+  private readonly heap: number[] = [];
+  /** Bytes that have entered the list. */
+  private entered = 0;
+
+  constructor(
+    private readonly table: TokenTable,
+    private readonly bytes: Uint8Array,
+    private readonly length: number,
+  ) {
+    this.next = new Int32Array(length + 1);
+    this.previous = new Int32Array(length + 1);
+    this.ids = new Int32Array(length);
+    this.ranks = new Int32Array(length);
   }
+
+  /** Goes on for up to `most` bytes or merges; true when nothing is left to do. */
+  step(most: number): boolean {
+    const { heap, length } = this;
+    let left = most;
+    for (; this.entered < length && left > 0; left--) this.enter(this.entered++);
+    for (; heap.length > 0 && left > 0; left--) this.join(heapPop(heap));
+    return this.entered === length && heap.length === 0;
+  }
+
+  /** Appends the ids of the parts there are now. */
+  write(out: IdBuffer): void {
+    for (let i = 0; i < this.length; i = this.next[i] as number) out.push(this.ids[i] as number);
+  }
+
+  private enter(at: number): void {
+    this.next[at] = at + 1;
+    this.previous[at] = at - 1;
+    this.ids[at] = this.table.find(this.bytes, at, at + 1);
+    this.offer(at, at + 2);
+  }
+
+  private join(entry: number): void {
+    const { next, previous, ranks, length } = this;
+    const rank = Math.floor(entry / POSITION_SPAN);
+    const at = entry - rank * POSITION_SPAN;
+    if (ranks[at] !== rank) return;
+    const absorbed = next[at] as number;
+    const end = next[absorbed] as number;
+    this.ids[at] = rank;
+    next[at] = end;
+    if (end < length) previous[end] = at;
+    ranks[absorbed] = NONE;
+    this.offer(at, end < length ? (next[end] as number) : length + 1);
+    const before = previous[at] as number;
+    if (before >= 0) this.offer(before, end);
+  }
+
+  /** Notes the rank of the token that ends at `end`, beyond the piece when there is no neighbour. */
+  private offer(at: number, end: number): void {
+    const rank = end > this.length ? NONE : rankIn(this.table, this.bytes, at, end);
+    this.ranks[at] = rank;
+    if (rank !== NONE) heapPush(this.heap, rank * POSITION_SPAN + at);
+  }
+}
+
+function rankIn(table: TokenTable, bytes: Uint8Array, start: number, end: number): number {
+  const id = table.find(bytes, start, end);
+  return id < 0 ? NONE : id;
 }
 
 function heapPush(heap: number[], entry: number): void {

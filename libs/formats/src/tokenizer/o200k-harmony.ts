@@ -1,6 +1,6 @@
 import { BytePairTokenizer } from './byte-pair-tokenizer.js';
 import { parseRanks, readRankFile } from './ranks.js';
-import { type Tokenizer } from './types.js';
+import { type SteppedTokenizer } from './types.js';
 
 /** Control ids of Harmony that have a meaning, by name. */
 export const HARMONY = {
@@ -31,14 +31,14 @@ const NAMED: Record<number, string> = {
 const FIRST_CONTROL = 199998;
 const LAST_CONTROL = 201087;
 
-let instance: Tokenizer | undefined;
+let instance: SteppedTokenizer | undefined;
 
 /**
  * The vocabulary of gpt-oss: o200k ranks with the control tokens of Harmony. Built at the first call, once per
  * process (about a quarter of a second), and shared.
  * @throws Error when the rank data of npm `tiktoken` cannot be read.
  */
-export function o200kHarmony(): Tokenizer {
+export function o200kHarmony(): SteppedTokenizer {
   if (instance === undefined) {
     const controls = new Map<number, string>();
     for (let id = FIRST_CONTROL; id <= LAST_CONTROL; id++)

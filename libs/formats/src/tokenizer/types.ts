@@ -16,6 +16,12 @@ export interface Tokenizer {
   detokenizer(): Detokenizer;
 }
 
+/** A tokenizer whose work on a long text can be put aside. */
+export interface SteppedTokenizer extends Tokenizer {
+  /** The ids that `encode` gives, with a pause after every few milliseconds of work, also inside one long word. */
+  steps(text: string): Iterator<void, Int32Array>;
+}
+
 /** Decodes a stream of ids. Text comes out as soon as its characters are whole. */
 export interface Detokenizer {
   /** Text that became whole with this id; '' while a character is still incomplete. */

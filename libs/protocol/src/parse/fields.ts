@@ -90,9 +90,12 @@ export function missing(param: string): ApiError {
   });
 }
 
+/** Types as JSON calls them, where zod has another name. */
+const JSON_TYPES: Readonly<Record<string, string>> = { int: 'integer', record: 'object' };
+
 /** A field of the wrong JSON type. */
 export function wrongType(param: string, expected: string, got: unknown): ApiError {
-  const wanted = expected === 'int' ? 'integer' : expected;
+  const wanted = JSON_TYPES[expected] ?? expected;
   return new ApiError('invalid_type', {
     param,
     message: `Invalid type for '${param}': expected ${wanted}, got ${jsonType(got)}.`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../errors.js';
-import { MAX_JSON_DEPTH, parseJson } from './json.js';
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, parseJson } from './json.js';
 
 function codeOf(text: string): string {
   try {
@@ -54,6 +54,15 @@ describe('parseJson', () => {
   it('refuses a megabyte of brackets before it parses', () => {
     expect(codeOf('['.repeat(1024 * 1024))).toBe('json_too_deep');
     expect(codeOf('{"input":'.repeat(100_000))).toBe('json_too_deep');
+  });
+
+  it('takes values up to the limit and not beyond, whatever they are', () => {
+    const zeros = (count: number) => `[${'0,'.repeat(count - 1)}0]`;
+    expect(codeOf(zeros(MAX_JSON_VALUES))).toBe('parsed');
+    expect(codeOf(zeros(MAX_JSON_VALUES + 1))).toBe('json_too_many_values');
+    expect(codeOf(`[${'{},'.repeat(MAX_JSON_VALUES / 2)}0]`)).toBe('json_too_many_values');
+    expect(codeOf('{}'.repeat(MAX_JSON_VALUES + 1))).toBe('json_too_many_values');
+    expect(codeOf(`["${',{['.repeat(MAX_JSON_VALUES)}"]`)).toBe('parsed');
   });
 
   it.each([

@@ -3,19 +3,22 @@ import { ApiError } from '../errors.js';
 /** Deepest nesting taken: far beyond any real tool schema, far below what could exhaust a stack. */
 export const MAX_JSON_DEPTH = 256;
 
+/**
+ * Most values taken, counted as opening brackets and commas: a text has at most one value more. Fifty times what the
+ * longest agent conversations have, and under 100 MB once parsed.
+ */
+export const MAX_JSON_VALUES = 1_000_000;
+
 const LONE_SURROGATE_CANDIDATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * JSON text to a value, safe on hostile input: depth is checked before parsing, and lone surrogates become U+FFFD
- * here, so that everything behind sees one and the same text. The text itself never appears in an error.
- * @throws ApiError json_too_deep | invalid_json
+ * JSON text to a value, safe on hostile input: depth and number of values are checked before parsing, and lone
+ * surrogates become U+FFFD here, so that everything behind sees one and the same text. The text itself never appears
+ * in an error.
+ * @throws ApiError json_too_deep | json_too_many_values | invalid_json
  */
 export function parseJson(text: string): unknown {
-  if (exceedsDepth(text, MAX_JSON_DEPTH)) {
-    throw new ApiError('json_too_deep', {
-      message: `The JSON is nested more than ${MAX_JSON_DEPTH} levels deep.`,
-    });
-  }
+  refuseLarge(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -25,20 +28,33 @@ export function parseJson(text: string): unknown {
   return LONE_SURROGATE_CANDIDATE.test(text) ? wellFormed(value) : value;
 }
 
-/** True when brackets outside strings nest deeper than `limit`. One pass, no allocation. */
-function exceedsDepth(text: string, limit: number): boolean {
+/** Looks at what stands outside of strings, as far as it is within the limits. One pass, no allocation. */
+function refuseLarge(text: string): void {
   let depth = 0;
+  let values = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
       i = endOfString(text, i);
     } else if (code === 0x7b || code === 0x5b) {
-      if (++depth > limit) return true;
+      values++;
+      depth++;
     } else if (code === 0x7d || code === 0x5d) {
       depth--;
+    } else if (code === 0x2c) {
+      values++;
+    }
+    if (depth > MAX_JSON_DEPTH) {
+      throw new ApiError('json_too_deep', {
+        message: `The JSON is nested more than ${MAX_JSON_DEPTH} levels deep.`,
+      });
+    }
+    if (values > MAX_JSON_VALUES) {
+      throw new ApiError('json_too_many_values', {
+        message: `The JSON has more than ${MAX_JSON_VALUES} values.`,
+      });
     }
   }
-  return false;
 }
 
 /** Index of the quote that closes the string opened at `open`; the text's length when it is never closed. */

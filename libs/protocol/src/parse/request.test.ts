@@ -152,6 +152,7 @@ describe('parseRequest', () => {
     ['a number that is a string', { model: 'm', temperature: '1' }, 'invalid_type', 'temperature'],
     ['a number above the range', { model: 'm', temperature: 2.1 }, 'invalid_value', 'temperature'],
     ['a number below the range', { model: 'm', top_p: -0.1 }, 'invalid_value', 'top_p'],
+    ['a top_p that no engine takes', { model: 'm', top_p: 0 }, 'invalid_value', 'top_p'],
     ['a number that is endless', { model: 'm', top_p: Infinity }, 'invalid_type', 'top_p'],
     ['half a token', { model: 'm', max_output_tokens: 1.5 }, 'invalid_type', 'max_output_tokens'],
     ['no tokens', { model: 'm', max_output_tokens: 0 }, 'invalid_value', 'max_output_tokens'],
@@ -213,6 +214,15 @@ describe('parseRequest', () => {
   });
 });
 
+describe('messages', () => {
+  it('name the type that is wanted as JSON does', () => {
+    const format = { type: 'json_schema', name: 'a', schema: [] };
+    expect(errorOf({ model: 'm', text: { format } }).message).toBe(
+      "Invalid type for 'text.format.schema': expected object, got array.",
+    );
+  });
+});
+
 describe('stream_id', () => {
   it.each(['a', 'main', 'A-z_0.9', 'x'.repeat(256)])('may be %j', (id) => {
     expect(parseStreamId(id)).toBe(id);
@@ -222,9 +232,11 @@ describe('stream_id', () => {
   it('is the default lane when absent', () => {
     expect(parseStreamId(undefined)).toBeUndefined();
     expect(parse({}, 'websocket').streamId).toBeUndefined();
+    expect(parse({ stream_id: null }, 'websocket').streamId).toBeUndefined();
+    expect(parse({ stream_id: null }, 'http').streamId).toBeUndefined();
   });
 
-  it.each(['', 'a b', 'x'.repeat(257), 'ä', 'a\n', 5, null, {}])('may not be %j', (id) => {
+  it.each(['', 'a b', 'x'.repeat(257), 'ä', 'a\n', 5, {}])('may not be %j', (id) => {
     expect(errorOf({ model: 'm', stream_id: id }, 'websocket').body).toMatchObject({
       code: 'invalid_stream_id',
       param: 'stream_id',

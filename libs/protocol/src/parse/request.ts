@@ -49,7 +49,7 @@ const settings = z.object({
   generate: withDefault(z.boolean(), () => true),
   stream: withDefault(z.boolean(), () => false),
   temperature: withDefault(z.number().min(0).max(2), () => 1),
-  top_p: withDefault(z.number().min(0).max(1), () => 1),
+  top_p: withDefault(z.number().gt(0).max(1), () => 1),
   top_logprobs: withDefault(z.int().min(0).max(20), () => 0),
   max_output_tokens: optional(z.int().min(1)),
   truncation: withDefault(z.enum(['auto', 'disabled']), () => 'disabled' as const),
@@ -154,7 +154,7 @@ function refuseUnsupported(body: Record<string, unknown>, transport: 'http' | 'w
       });
     }
   }
-  if (transport === 'http' && body['stream_id'] !== undefined) {
+  if (transport === 'http' && !isAbsent(body['stream_id'])) {
     throw new ApiError('unsupported_parameter', {
       param: 'stream_id',
       message: "'stream_id' belongs to WebSocket connections only.",
@@ -170,7 +170,7 @@ const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
  * @throws ApiError invalid_stream_id
  */
 export function parseStreamId(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
+  if (isAbsent(value)) return undefined;
   if (typeof value !== 'string' || !STREAM_ID.test(value)) {
     throw new ApiError('invalid_stream_id', { param: 'stream_id' });
   }

@@ -1,0 +1,15 @@
+/** What each address takes, `/v1` optional. A test asks the running server whether that is so. */
+const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
+  [/^\/responses$/, ['GET', 'POST']],
+  [/^\/responses\/input_tokens$/, ['POST']],
+  [/^\/responses\/[^/]+$/, ['GET', 'DELETE']],
+  [/^\/responses\/[^/]+\/input_items$/, ['GET']],
+  [/^\/models(?:\/[^/]+)?$/, ['GET']],
+];
+
+/** Methods that a path takes; undefined where there is nothing. */
+export function methodsOf(path: string): readonly string[] | undefined {
+  if (path === '/health') return ['GET'];
+  const bare = path.replace(/^\/v1(?=\/)/, '').replace(/\/$/, '');
+  return METHODS.find(([pattern]) => pattern.test(bare))?.[1];
+}

@@ -1,0 +1,30 @@
+// A tool loop with the Agents SDK, over HTTP or (TRANSPORT=websocket) over WebSocket. Prints the answers.
+import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
+import WebSocket from 'ws';
+import { z } from 'zod';
+
+// Node 20 has no WebSocket of its own that takes headers.
+globalThis.WebSocket = WebSocket;
+setTracingDisabled(true);
+
+const useResponsesWebSocket = process.env.TRANSPORT === 'websocket';
+const provider = new OpenAIProvider({
+  apiKey: 'unused',
+  baseURL: process.env.OPENAI_BASE_URL,
+  useResponses: true,
+  useResponsesWebSocket,
+});
+const lookup = tool({
+  name: 'lookup',
+  description: 'Looks a file up.',
+  parameters: z.object({ path: z.string() }),
+  execute: async () => 'Buy milk.',
+});
+const agent = new Agent({ name: 'reader', model: 'sim', instructions: 'Be brief.', tools: [lookup] });
+const runner = new Runner({ modelProvider: provider });
+
+const whole = await runner.run(agent, 'read notes.txt [sim calls=2]');
+const streamed = await runner.run(agent, 'read it again [sim calls=1]', { stream: true });
+await streamed.completed;
+console.log(JSON.stringify({ whole: whole.finalOutput, streamed: streamed.finalOutput }));
+process.exit(0);

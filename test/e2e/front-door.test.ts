@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { App, FAST, MAIN, startGateway } from './platform.js';
+import { SocketClient } from './socket-client.js';
+
+let engine: App;
+let app: Awaited<ReturnType<typeof startGateway>>;
+
+beforeAll(async () => {
+  engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
+  app = await startGateway(engine.url, [
+    'allowedOrigins: ["https://chat.example.com"]',
+    'store: { kind: memory }',
+    'limits: { storeBytes: 1000000, sendTimeoutMs: 300, connections: 1 }',
+  ]);
+});
+afterAll(async () => {
+  await app.stop();
+  await engine.stop();
+  app.cleanUp();
+});
+
+/** Everything the server answers to these bytes until it closes the connection. */
+async function raw(text: string): Promise<string> {
+  const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  let answer = '';
+  socket.on('data', (data: Buffer) => (answer += data.toString()));
+  socket.on('error', () => undefined);
+  socket.write(text);
+  // This end stays open; only a server that has let go of the connection resets it when more comes.
+  const more = setInterval(() => socket.write('x'), 100);
+  await new Promise((resolve) => socket.once('close', resolve));
+  clearInterval(more);
+  return answer;
+}
+
+/** Status and error code of a request with these headers. */
+async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
+  const sent = request(app.url + path, { method, headers });
+  sent.end(body);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const part of answer) text += String(part);
+  const { error } = (text === '' ? {} : JSON.parse(text)) as { error?: { code: string } };
+  return { status: answer.statusCode, code: error?.code, allow: answer.headers.allow };
+}
+
+describe('a web page', () => {
+  const body = JSON.stringify({ model: 'sim', input: 'x' });
+
+  it.each([
+    ['of another site', { origin: 'https://evil.example', 'content-type': 'text/plain' }],
+    ['whose name was made to mean this machine', { host: 'rebound.example:8686' }],
+  ])('%s may use no route but /health', async (_, headers) => {
+    for (const [method, path] of [
+      ['POST', '/v1/responses'],
+      ['POST', '/responses'],
+      ['GET', '/v1/models'],
+      ['DELETE', '/v1/responses/resp_1'],
+    ] as const) {
+      const answer = await ask(method, path, headers, method === 'POST' ? body : undefined);
+      expect(answer).toMatchObject({ status: 403, code: 'origin_not_allowed' });
+    }
+    expect(await ask('GET', '/health', headers)).toMatchObject({ status: 200 });
+    const upgrade = { connection: 'upgrade', upgrade: 'websocket', ...headers };
+    expect(await ask('GET', '/v1/responses', upgrade)).toMatchObject({ status: 403 });
+  });
+
+  it('of an allowed origin may, and so may programs, by any name of this machine', async () => {
+    const headers = [{ origin: 'https://chat.example.com' }, { host: 'localhost' }, { host: '[::1]:9000' }];
+    for (const each of headers) expect((await ask('POST', '/v1/responses', each, body)).status).toBe(200);
+  });
+});
+
+describe('a method that an address does not take', () => {
+  it.each([
+    ['PUT', '/v1/responses', 'GET, POST'],
+    ['DELETE', '/responses', 'GET, POST'],
+    ['PATCH', '/v1/responses/input_tokens', 'POST'],
+    ['POST', '/v1/responses/resp_1', 'GET, DELETE'],
+    ['POST', '/v1/responses/resp_1/input_items', 'GET'],
+    ['POST', '/v1/models', 'GET'],
+    ['DELETE', '/v1/models/sim', 'GET'],
+    ['POST', '/health', 'GET'],
+  ])('is refused: %s %s', async (method, path, allow) => {
+    expect(await ask(method, path)).toEqual({ status: 405, code: 'method_not_allowed', allow });
+  });
+
+  it('is another thing than an address where nothing is', async () => {
+    expect(await ask('PUT', '/v1/nowhere')).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await ask('GET', '/v1/models/%E0%A4%A')).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});
+
+describe('an upgrade', () => {
+  const HEAD =
+    'GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n';
+
+  it('to another protocol is passed over: the request is served', async () => {
+    const body = JSON.stringify({ model: 'sim', input: 'x' });
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
+    expect(await ask('POST', '/v1/responses', headers, body)).toMatchObject({ status: 200 });
+  });
+
+  it('that ws does not take is answered as JSON', async () => {
+    const answer = await raw(`${HEAD}\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'invalid_value' } });
+  });
+
+  it('takes HTTP/1.1', async () => {
+    const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+    expect(await raw(`${HEAD.replace('HTTP/1.1', 'HTTP/1.0')}${key}\r\n`)).toMatch(/^HTTP\/1\.1 426 /);
+  });
+
+  it('that was refused is closed by the server, also when the client keeps its end open', async () => {
+    expect(await raw(HEAD.replace('/v1/responses', '/nowhere') + '\r\n')).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  it('beyond the limit is refused with the status that makes agents use HTTP', async () => {
+    const client = await SocketClient.connect(app.url);
+    await expect(SocketClient.connect(app.url)).rejects.toThrow('503');
+    client.close();
+    await client.untilClosed();
+  });
+});
+
+describe('an answer', () => {
+  it.each([false, true])('whose rest is not read is given up (stream: %s)', async (stream) => {
+    const body = JSON.stringify({
+      model: 'sim',
+      stream,
+      store: false,
+      user: 'u'.repeat(12_000_000),
+      input: 'x',
+    });
+    const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    // Not read: the server's side is gone when reading, late, ends before the answer does.
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    let length = 0;
+    socket.on('data', (data: Buffer) => (length += data.length));
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(length).toBeGreaterThan(0);
+    expect(length).toBeLessThan(12_000_000);
+  });
+});
+
+describe('a memory budget', () => {
+  it('counts what a response holds beside its items', async () => {
+    const make = async () => {
+      const body = JSON.stringify({ model: 'sim', input: 'x', generate: false, user: 'u'.repeat(300_000) });
+      const answer = await fetch(`${app.url}/v1/responses`, { method: 'POST', body });
+      return ((await answer.json()) as { id: string }).id;
+    };
+    const [first, second] = [await make(), await make()];
+    expect((await ask('GET', `/v1/responses/${first}`)).status).toBe(404);
+    expect((await ask('GET', `/v1/responses/${second}`)).status).toBe(200);
+  });
+});
+
+describe('a start that cannot work', () => {
+  it.each([
+    ['a port in use', { PORT: () => new URL(app.url).port }, [], 'something else listens there'],
+    ['options the engine does not know', { PORT: () => '0' }, ['--sim=--bogus'], '--sim holds its options'],
+  ])('says why, without a stack: %s', async (_, { PORT }, args, said) => {
+    const child = spawn(process.execPath, [MAIN.gateway, ...args], { env: { PORT: PORT() }, cwd: '/tmp' });
+    let output = '';
+    child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(2);
+    expect(output).toContain(said);
+    expect(output).not.toMatch(/\n\s+at /);
+  });
+});
