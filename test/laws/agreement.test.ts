@@ -194,12 +194,16 @@ describe('three ways agree down to the token ids', () => {
     const from = reusing.output().length;
     const steps = [{ say: `${'a long story '.repeat(500)}[sim calls=3]` }, ANSWER, ANSWER, ANSWER];
     await promptsOf('http-replay-known', steps);
-    const work = reusing
-      .output()
-      .slice(from)
-      .split('\n')
-      .filter((line) => line.includes('"msg":"turn ended"'))
-      .map((line) => (JSON.parse(line) as { work: Record<string, number> }).work);
+    const logged = () =>
+      reusing
+        .output()
+        .slice(from)
+        .split('\n')
+        .filter((line) => line.includes('"msg":"turn ended"'))
+        .map((line) => (JSON.parse(line) as { work: Record<string, number> }).work);
+    // A log line may come after the answer that it is about.
+    while (logged().length < steps.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    const work = logged();
     expect(work).toHaveLength(4);
     for (const each of work.slice(1)) {
       expect(each).toMatchObject({ items_rendered: 1, items_validated: 1 });

@@ -80,7 +80,7 @@ export class RenderingStage implements TurnStage<Rendered> {
     };
 
     const texts = [headRuns, ...runs].flat().filter((run) => typeof run === 'string');
-    const encoded = texts.length === 0 ? [] : this.#provider.encoder(format).encodeAll(texts);
+    const encoded = texts.length === 0 ? [] : this.#provider.encoder(format).encodeAll(texts, turn.signal);
     return Array.isArray(encoded) ? build(encoded) : encoded.then(build);
   }
 }

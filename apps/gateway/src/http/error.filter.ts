@@ -22,6 +22,8 @@ export class ErrorFilter implements ExceptionFilter {
 
 /** Answers with an error; an answer that has begun is cut off instead. */
 export function answer(error: ApiError, response: Response): void {
+  // A client that left is nobody's failure.
+  if (response.destroyed) return;
   const headers = errorHeaders(error);
   if (isFault(error))
     log.error({ err: error.cause ?? error, request: headers['x-request-id'] }, 'request failed');

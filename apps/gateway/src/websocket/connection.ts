@@ -153,7 +153,8 @@ export class Connection {
         connection: { ...this.#connection(streamId), onBegin },
       });
     } catch (thrown) {
-      this.#refuse(ApiError.from(thrown), streamId);
+      // A turn that ended because its client left has nobody to tell, and nothing went wrong.
+      if (!this.#gone.signal.aborted) this.#refuse(ApiError.from(thrown), streamId);
     }
     this.#running.delete(running);
     const next = this.#lanes.finish(streamId);
