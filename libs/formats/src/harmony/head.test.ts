@@ -186,6 +186,44 @@ describe('the head of a Harmony prompt', () => {
     );
   });
 
+  it('shows tools that the model knows from training in the system message, before its channels', () => {
+    const cursor = { type: 'number', default: -1 };
+    const builtIn = namespacesOf([
+      {
+        type: 'namespace',
+        name: 'browser',
+        description: 'Reads pages.\nQuote little.',
+        tools: [
+          {
+            type: 'function',
+            name: 'search',
+            description: 'Looks for `query`.',
+            parameters: {
+              type: 'object',
+              properties: { query: { type: 'string' }, topn: { type: 'number', default: 10 } },
+              required: ['query'],
+            },
+          },
+          {
+            type: 'function',
+            name: 'open',
+            parameters: {
+              type: 'object',
+              properties: { id: { type: ['number', 'string'], default: -1 }, cursor },
+            },
+          },
+        ],
+      },
+    ]);
+    expect(systemText({ date: '2025-06-28', builtIn })).toBe(
+      `${IDENTITY}Current date: 2025-06-28\n\nReasoning: medium\n\n# Tools\n\n## browser\n\n` +
+        '// Reads pages.\n// Quote little.\nnamespace browser {\n\n' +
+        '// Looks for `query`.\ntype search = (_: {\nquery: string,\ntopn?: number, // default: 10\n}) => any;\n\n' +
+        'type open = (_: {\nid?: number | string, // default: -1\ncursor?: number, // default: -1\n}) => any;\n\n' +
+        `} // namespace browser\n\n${VALID_CHANNELS}`,
+    );
+  });
+
   it('skips hosted tools and namespaces without tools', () => {
     const tools: Tool[] = [{ type: 'web_search' }, { type: 'namespace', name: 'empty', tools: [] }];
     expect(headPieces({ tools })).toEqual(headPieces({ tools: [] }));

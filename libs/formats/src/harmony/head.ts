@@ -1,6 +1,6 @@
 import { type HeadSettings, type Piece } from '../format.js';
 import { messagePieces } from './message.js';
-import { FUNCTIONS, namespacesOf, toolsSection } from './tools.js';
+import { FUNCTIONS, namespacesOf, toolsSection, type Namespace } from './tools.js';
 
 /** What gpt-oss was trained to be told about itself. */
 const IDENTITY = 'You are ChatGPT, a large language model trained by OpenAI.';
@@ -24,17 +24,27 @@ export interface SystemSettings {
   effort?: string | undefined;
   /** Channels the model may write to. */
   channels?: readonly string[];
+  /** Tools the model knows from its training (`browser`, `python`): they stand here, not in the developer message. */
+  builtIn?: readonly Namespace[];
   /** Whether the conversation offers tools in the `functions` namespace. */
   functions?: boolean;
 }
 
 /** Text of the system message. An effort that is not known, or none given, counts as medium. */
-export function systemText({ date, effort, channels = CHANNELS, functions = false }: SystemSettings): string {
+export function systemText({
+  date,
+  effort,
+  channels = CHANNELS,
+  builtIn = [],
+  functions = false,
+}: SystemSettings): string {
   const about = [IDENTITY, `Knowledge cutoff: ${KNOWLEDGE_CUTOFF}`];
   if (date !== undefined) about.push(`Current date: ${date}`);
   let valid = `# Valid channels: ${channels.join(', ')}. Channel must be included for every message.`;
   if (functions) valid += `\nCalls to these tools must go to the commentary channel: '${FUNCTIONS}'.`;
-  return [about.join('\n'), `Reasoning: ${EFFORTS[effort ?? 'medium'] ?? 'medium'}`, valid].join('\n\n');
+  const reasoning = `Reasoning: ${EFFORTS[effort ?? 'medium'] ?? 'medium'}`;
+  const tools = builtIn.length > 0 ? [toolsSection(builtIn)] : [];
+  return [about.join('\n'), reasoning, ...tools, valid].join('\n\n');
 }
 
 /** Text of the developer message; '' when there is nothing to say. */
