@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createHash } from 'node:crypto';
-import { App, FAST, startGateway } from './platform.js';
+import { App, FAST, keysOf, startGateway } from './platform.js';
 import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
 
 let engine: App;
@@ -8,11 +7,7 @@ let gateway: Awaited<ReturnType<typeof startGateway>>;
 
 beforeAll(async () => {
   engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
-  const keys = ['alice', 'bob'].map((key) => {
-    const sha256 = createHash('sha256').update(key).digest('hex');
-    return `  - { name: ${key}, tenant: ${key}, sha256: ${sha256} }`;
-  });
-  gateway = await startGateway(engine.url, ['keys:', ...keys]);
+  gateway = await startGateway(engine.url, keysOf('alice', 'bob'));
 });
 afterAll(async () => {
   await gateway.stop();

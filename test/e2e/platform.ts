@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -102,4 +103,13 @@ export async function startGateway(
   );
   const app = await App.start('gateway', ['--config', config]);
   return Object.assign(app, { cleanUp: () => rmSync(folder, { recursive: true, force: true }) });
+}
+
+/** Configuration lines for these keys, each of a tenant of its own name. */
+export function keysOf(...names: readonly string[]): string[] {
+  const lines = names.map((name) => {
+    const sha256 = createHash('sha256').update(name).digest('hex');
+    return `  - { name: ${name}, tenant: ${name}, sha256: ${sha256} }`;
+  });
+  return ['keys:', ...lines];
 }

@@ -1,5 +1,6 @@
 import {
   resolveParent,
+  type ChainNode,
   type ReplayIndex,
   type ResponseNode,
   type ResponseStore,
@@ -47,10 +48,24 @@ export async function beginningOf(
   }
   const all = turnItems(request.input, tenant, sealer);
   const prefix = replays.find(tenant, all);
-  if (prefix === undefined) return { base: undefined, items: all, known: 0, parent: undefined, input: all };
+  if (prefix === undefined || (request.store && !isAllStored(prefix.node))) {
+    return { base: undefined, items: all, known: 0, parent: undefined, input: all };
+  }
   const items = all.slice(prefix.items);
   // A stored response shows the input of its own request, so it keeps all of it; otherwise the tree shares it.
   return request.store
     ? { base: prefix.node, items, known: prefix.items, parent: undefined, input: all }
     : { base: prefix.node, items, known: prefix.items, parent: prefix.node, input: items };
+}
+
+/**
+ * True when nothing of a chain was to be kept off the disk. Its artifacts hold what was sampled, and of a response that
+ * is stored they are written; so what a `store: false` response sampled must not be among them. An ancestor without a
+ * response came from the store.
+ */
+function isAllStored(node: ChainNode): boolean {
+  for (let at: ChainNode | undefined = node; at !== undefined; at = at.parent) {
+    if (at.response?.store === false) return false;
+  }
+  return true;
 }
