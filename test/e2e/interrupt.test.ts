@@ -67,12 +67,13 @@ describe('response.interrupt', () => {
     await other.until(() => other.events.length > 0);
     const running = other.events[0]?.response?.id;
     for (const response_id of [ended, running, 'resp_unknown', 7, undefined]) {
+      const code = response_id === ended ? 'response_already_completed' : 'response_not_found';
       client.events.length = 0;
       client.send({ type: 'response.interrupt', response_id });
       await client.until(() => client.events.length > 0);
       expect(client.events[0]).toMatchObject({
         type: 'response.interrupt.failed',
-        error: { code: 'response_not_found' },
+        error: { type: 'invalid_request_error', code },
       });
     }
     await other.until(() => other.events.some(({ type }) => type === 'response.completed'));

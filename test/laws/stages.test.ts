@@ -60,6 +60,11 @@ const added = fc.constant<Item>(
   parseItem({ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }, 'input[0]'),
 );
 
+/** A compaction item; its text is the items that it stands for. */
+const compaction = fc
+  .array(fc.oneof(message('user'), message('assistant'), added), { maxLength: 3 })
+  .map((items): Item => ({ type: 'compaction', encrypted_content: JSON.stringify(items) }));
+
 const step = fc.oneof(
   { weight: 3, arbitrary: message('user').map((item) => () => [item]) },
   { weight: 3, arbitrary: message('assistant').map((item) => () => [item]) },
@@ -67,6 +72,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: exchange },
   { weight: 1, arbitrary: message('developer').map((item) => () => [item]) },
   { weight: 1, arbitrary: added.map((item) => () => [item]) },
+  { weight: 1, arbitrary: compaction.map((item) => () => [item]) },
 );
 
 /** Items of a conversation; those a model can write come with ids as if it had sampled them, or without. */
@@ -77,6 +83,10 @@ const conversation = fc
   );
 
 function turnItem(item: Item, sampled: boolean): TurnItem {
+  if (item.type === 'compaction') {
+    // What a model wrote stands for everything before it, as in a chain; what a client brings, for itself.
+    return { item, expansion: { items: JSON.parse(item.encrypted_content) as Item[], replaces: sampled } };
+  }
   const writes =
     item.type === 'reasoning' || item.type === 'function_call' || item.type === 'custom_tool_call';
   if (!sampled || !writes) return { item };

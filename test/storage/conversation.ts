@@ -76,7 +76,8 @@ export async function makeTurn(parent: ResponseNode | undefined, step: Step): Pr
   const turn = new TurnContext({ id, tenant, request, items, history: () => historyOf(parent) });
   const prepared = await pipeline.run(turn, parent?.artifacts);
   const written = output.map((value) => sampled(value));
-  const artifacts = written.length === 0 ? prepared : await pipeline.run(turn.output(written), prepared);
+  const artifacts =
+    written.length === 0 ? prepared : await pipeline.run(turn.next(written, 'output'), prepared);
   const response = { ...newResponse(id, request, 1), output: written.map(({ item }) => item) };
   const node = createNode({
     id,
@@ -100,6 +101,10 @@ export async function makeChain(steps: readonly Step[], parent?: ResponseNode): 
 
 function sampled(value: object): TurnItem {
   const item = parseItem(value, 'output');
+  if (item.type === 'compaction') {
+    const expansion = { items: [parseItem(answer(item.encrypted_content), 'output')], replaces: true };
+    return { item, expansion };
+  }
   const ids = FORMAT.renderItem(item, new Map()).flatMap((piece) =>
     typeof piece === 'number' ? [piece] : [...FORMAT.tokenizer.encode(piece)],
   );
@@ -110,6 +115,7 @@ export const user = (content: string) => ({ role: 'user', content });
 export const answer = (content: string) => ({ role: 'assistant', content, phase: 'final_answer' });
 export const thought = (text: string) => ({ type: 'reasoning', content: [{ type: 'reasoning_text', text }] });
 export const call = (call_id: string) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' });
+export const compaction = (summary: string) => ({ type: 'compaction', encrypted_content: summary });
 export const result = (call_id: string) => ({ type: 'function_call_output', call_id, output: 'found' });
 
 /** Everything that a next turn builds on, as plain data. How the chunks of a token log lie is its own affair. */

@@ -6,6 +6,7 @@ import type { StoreSchema } from '@turnpike/storage';
 import {
   answer,
   call,
+  compaction,
   CODECS,
   knowledge,
   loaded,
@@ -29,6 +30,8 @@ const STEPS: Step[] = [
   { input: [user('three')], settings: { tools: TOOLS, instructions: 'Be brief.' } },
   { input: [{ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }], output: [call('c2')] },
   { input: [] },
+  { input: [{ ...result('c2') }], output: [compaction('notes'), answer('third')] },
+  { input: [user('four')], output: [answer('fourth')] },
 ];
 
 /** Counts statements. */
@@ -105,7 +108,7 @@ describe.each(KINDS)('the store on %s', (kind) => {
       for (const node of nodes) await storeOn(db).save(node);
       expect((await loaded(storeOn(db, { codecs: new Map() }), last)).artifacts.size).toBe(0);
       const newer = storeOn(db, {
-        codecs: new Map([...CODECS].map(([name, codec]) => [name, { ...codec, version: 2 }])),
+        codecs: new Map([...CODECS].map(([name, codec]) => [name, { ...codec, version: 1_000 }])),
       });
       const bare = await loaded(newer, last);
       expect(bare.artifacts.size).toBe(0);
@@ -224,6 +227,7 @@ const STEP = fc.record({
     (id) => ({ input: [call(id), result(id)], output: [thought('fine')] }),
     () => ({ input: [user('all')], settings: { reasoning: { context: 'all_turns' } } }),
     () => ({ input: [{ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }] }),
+    () => ({ output: [compaction('notes'), answer('so')] }),
     () => ({}),
   ),
 });

@@ -8,6 +8,7 @@ import { ValidationStage } from '@turnpike/validation';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
+import { CompactController } from './http/compact.controller.js';
 import { HealthController } from './http/health.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
@@ -26,6 +27,7 @@ export class AppModule {
     return {
       module: AppModule,
       controllers: [
+        CompactController,
         InputTokensController,
         ResponsesController,
         StoredResponsesController,

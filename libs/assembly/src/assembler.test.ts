@@ -100,7 +100,7 @@ describe('the life of a response', () => {
 
   it('refuses an item inside another', () => {
     const open = { kind: 'open', header: { type: 'reasoning' } } as const;
-    expect(() => assembler().push([open, open])).toThrow('overlap');
+    expect(() => assembler().push([open, open])).toThrow('still open');
   });
 });
 

@@ -1,6 +1,16 @@
-import type { EventFrame, IncompleteReason, OutputItem, ResponseObject, Usage } from '@turnpike/protocol';
+import {
+  echoOf,
+  mintId,
+  type CompactionItem,
+  type EventFrame,
+  type EventType,
+  type IncompleteReason,
+  type OutputItem,
+  type ResponseObject,
+  type SampledItem,
+  type Usage,
+} from '@turnpike/protocol';
 import type { OutputEvent } from '@turnpike/formats';
-import { echoOf } from '@turnpike/protocol';
 import { EventWriter } from './event-writer.js';
 import { TEXT_EVENTS, closeItem, contentPart, openItem, type TextEvents } from './items.js';
 
@@ -25,8 +35,10 @@ export interface AssemblerOptions {
   readonly seal?: ((ids: Int32Array) => string) | undefined;
 }
 
+const NO_IDS = new Int32Array(0);
+
 interface OpenItem {
-  readonly item: OutputItem & { id: string };
+  readonly item: SampledItem & { id: string };
   readonly events: TextEvents;
   readonly index: number;
   /** Everything a delta event says before its text. */
@@ -45,6 +57,8 @@ export class ResponseAssembler {
   readonly #items: AssembledItem[] = [];
   #response: ResponseObject;
   #open: OpenItem | undefined;
+  /** Id of the compaction item that is being made. */
+  #compacting: string | undefined;
   #reasoningTokens = 0;
   #ended = false;
   #terminalWritten = false;
@@ -90,21 +104,46 @@ export class ResponseAssembler {
     return this.#writer.raw('keepalive', '');
   }
 
-  /** The answer to an interruption, in the place where it came. */
-  interruptAccepted(): EventFrame {
-    return this.#writer.event('response.interrupt.accepted', {
-      response_id: this.#response.id,
-      response: null,
-    });
+  /** An event that is no part of the output, in the place where it came: the answer to what a client asked for. */
+  notice(type: EventType, fields: Record<string, unknown>): EventFrame {
+    return this.#writer.event(type, fields);
   }
 
   /** Drops the item that is not finished, as an interruption asks; finished ones stay. */
   discardOpen(): EventFrame[] {
-    const open = this.#open;
-    if (open === undefined) return [];
+    const id = this.#open?.item.id ?? this.#compacting;
+    if (id === undefined) return [];
     this.#open = undefined;
-    const place = { response_id: this.#response.id, item_id: open.item.id, output_index: open.index };
+    this.#compacting = undefined;
+    const place = { response_id: this.#response.id, item_id: id, output_index: this.#items.length };
     return [this.#writer.event('response.output_item.interrupted', place)];
+  }
+
+  /** Begins a compaction item. What it will say is not streamed: clients could not read it. */
+  beginCompaction(): EventFrame[] {
+    this.#requireClosed();
+    const id = mintId('compaction');
+    const index = this.#items.length;
+    this.#compacting = id;
+    const item: CompactionItem = { type: 'compaction', id, encrypted_content: '' };
+    return [
+      this.#writer.event('response.output_item.added', { output_index: index, item }),
+      this.#writer.event('response.compaction.compacting', { item_id: id, output_index: index }),
+    ];
+  }
+
+  /** Ends the compaction item. */
+  endCompaction(sealed: string): { item: CompactionItem; frames: EventFrame[] } {
+    const id = this.#compacting;
+    if (id === undefined) throw new Error('no compaction item is open');
+    this.#compacting = undefined;
+    const item: CompactionItem = { type: 'compaction', id, encrypted_content: sealed };
+    const index = this.#items.length;
+    this.#items.push({ item, ids: NO_IDS });
+    return {
+      item,
+      frames: [this.#writer.event('response.output_item.done', { output_index: index, item })],
+    };
   }
 
   /** Events for what the parser read. */
@@ -125,7 +164,7 @@ export class ResponseAssembler {
    */
   end(ending: Ending, usage: Usage, completedAt: number): void {
     if (this.#terminalWritten) throw new Error('the response has already ended');
-    if (this.#open !== undefined) throw new Error('an output item is still open');
+    this.#requireClosed();
     this.#ended = true;
     this.#response = {
       ...this.#response,
@@ -152,7 +191,7 @@ export class ResponseAssembler {
   }
 
   #openItem({ header }: Extract<OutputEvent, { kind: 'open' }>, frames: EventFrame[]): void {
-    if (this.#open !== undefined) throw new Error('output items must not overlap');
+    this.#requireClosed();
     const item = openItem(header);
     const index = this.#items.length;
     const events = TEXT_EVENTS[item.type];
@@ -182,7 +221,13 @@ export class ResponseAssembler {
     frames.push(this.#writer.raw(open.events.delta, `${open.deltaHead}${JSON.stringify(text)}${logprobs}`));
   }
 
-  #sealed<T extends OutputItem>(item: T, ids: Int32Array): T {
+  #requireClosed(): void {
+    if (this.#open !== undefined || this.#compacting !== undefined) {
+      throw new Error('an output item is still open');
+    }
+  }
+
+  #sealed<T extends SampledItem>(item: T, ids: Int32Array): T {
     if (item.type !== 'reasoning' || this.#seal === undefined || ids.length === 0) return item;
     return { ...item, encrypted_content: this.#seal(ids) };
   }

@@ -1,4 +1,4 @@
-import { mintId, type OutputItem } from '@turnpike/protocol';
+import { mintId, type SampledItem } from '@turnpike/protocol';
 import type { OutputHeader } from '@turnpike/formats';
 
 /** The wire events that carry one kind of item's text. */
@@ -22,7 +22,7 @@ export interface TextEvents {
 }
 
 /** How each kind of item is streamed. */
-export const TEXT_EVENTS: Record<OutputItem['type'], TextEvents> = {
+export const TEXT_EVENTS: Record<SampledItem['type'], TextEvents> = {
   message: {
     delta: 'response.output_text.delta',
     done: 'response.output_text.done',
@@ -52,7 +52,7 @@ export const TEXT_EVENTS: Record<OutputItem['type'], TextEvents> = {
 };
 
 /** An item as `output_item.added` shows it: its ids are final, its content is still empty. */
-export function openItem(header: OutputHeader): OutputItem & { id: string } {
+export function openItem(header: OutputHeader): SampledItem & { id: string } {
   const id = mintId(header.type);
   switch (header.type) {
     case 'message':
@@ -88,7 +88,7 @@ export function openItem(header: OutputHeader): OutputItem & { id: string } {
 }
 
 /** The item with its text, as `output_item.done` and the final response show it. */
-export function closeItem<T extends OutputItem>(item: T, text: string, complete: boolean): T {
+export function closeItem<T extends SampledItem>(item: T, text: string, complete: boolean): T {
   const status = complete ? 'completed' : 'incomplete';
   switch (item.type) {
     case 'message':

@@ -5,3 +5,11 @@ export { MemoryResponseStore, type ResponseStore, type StoredResponse } from './
 export { resolveParent, type ParentSource } from './parent.js';
 export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';
 export { ReplayIndex, type KnownPrefix } from './replay-index.js';
+export {
+  compactedItems,
+  rulesOf,
+  summaryItem,
+  SUMMARY_REQUEST,
+  usersOf,
+  type Compacted,
+} from './compaction.js';

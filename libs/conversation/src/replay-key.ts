@@ -48,6 +48,8 @@ function essenceOf(item: Item): unknown[] {
       return [item.type, item.call_id, item.output];
     case 'additional_tools':
       return [item.type, item.tools];
+    case 'compaction':
+      return [item.type, item.encrypted_content];
   }
 }
 

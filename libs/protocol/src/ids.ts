@@ -10,6 +10,8 @@ export const ID_PREFIX = {
   custom_tool_call: 'ctc',
   custom_tool_call_output: 'ctco',
   additional_tools: 'at',
+  compaction: 'cmp',
+  steer: 'steer',
   call: 'call',
   request: 'req',
 } as const;

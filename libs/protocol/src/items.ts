@@ -106,11 +106,21 @@ export interface AdditionalToolsItem {
   tools: Tool[];
 }
 
+/** Stands for a part of the conversation that was summarised; what it says is sealed, and only its server can read it. */
+export interface CompactionItem {
+  type: 'compaction';
+  id?: string | undefined;
+  encrypted_content: string;
+}
+
 export type ToolCallItem = FunctionCallItem | CustomToolCallItem;
 export type ToolOutputItem = FunctionCallOutputItem | CustomToolCallOutputItem;
-export type Item = MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | AdditionalToolsItem;
+export type Item =
+  MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | AdditionalToolsItem | CompactionItem;
 /** What a model can produce. */
-export type OutputItem = MessageItem | ReasoningItem | ToolCallItem;
+export type SampledItem = MessageItem | ReasoningItem | ToolCallItem;
+/** What the output of a response can hold. */
+export type OutputItem = SampledItem | CompactionItem;
 
 export interface FunctionTool {
   type: 'function';
@@ -139,6 +149,17 @@ export interface HostedTool {
 }
 export type ClientTool = FunctionTool | CustomTool | NamespaceTool;
 export type Tool = ClientTool | HostedTool;
+
+/** Whether an item answers a tool call. */
+export function isToolOutput(item: Item): item is ToolOutputItem {
+  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+}
+
+/** Whether an item can stand in the output of a response. */
+export function isOutputItem(item: Item): item is OutputItem {
+  if (item.type === 'message') return item.role === 'assistant';
+  return item.type !== 'additional_tools' && !isToolOutput(item);
+}
 
 /** Text of a tool output: its text parts joined with nothing between them. */
 export function toolOutputText(output: ToolOutputItem['output']): string {

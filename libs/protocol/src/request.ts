@@ -58,6 +58,12 @@ export interface ResponseRequest {
   topLogprobs: number;
   maxOutputTokens?: number | undefined;
   truncation: 'auto' | 'disabled';
+  /** True when the conversation is to be compacted instead of answered: `input` ended with a `compaction_trigger`. */
+  compacts: boolean;
+  /** Tokens of the prompt above which the conversation is compacted before it is answered. */
+  compactThreshold?: number | undefined;
+  /** True for a response that stays open at its tool calls until their outputs are appended. */
+  appends: boolean;
   user?: string | undefined;
   safetyIdentifier?: string | undefined;
   promptCacheKey?: string | undefined;

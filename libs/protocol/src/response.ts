@@ -17,7 +17,7 @@ export interface Usage {
 }
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
-export type IncompleteReason = 'max_output_tokens' | 'interrupted';
+export type IncompleteReason = 'max_output_tokens' | 'interrupted' | 'steered';
 
 /** The public response object, complete: every key a client's schema asks for is present. */
 export interface ResponseObject {

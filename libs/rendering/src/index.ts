@@ -4,4 +4,4 @@ export { renderedCodec } from './rendered-codec.js';
 export type { HeadKey } from './head.js';
 export type { ReasoningSegment, Tail } from './tail.js';
 export { Rendering, RenderingStage, type FormatProvider } from './rendering.stage.js';
-export { promptOf, type Prompt } from './prompt.js';
+export { promptLength, promptOf, type Prompt } from './prompt.js';

@@ -12,6 +12,11 @@ export interface Prompt {
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');
 
+/** Tokens of {@link promptOf} with the format's plain generation prompt. */
+export function promptLength({ head, body }: Rendered, { generationPrompt }: Format): number {
+  return head.tokens.length + body.length + generationPrompt.length;
+}
+
 /**
  * The whole prompt: head, items, and what makes the model answer.
  * @param ending what stands behind the items, where it is more than the format's plain generation prompt

@@ -1,6 +1,6 @@
 import type { Format, OpenCalls, Piece, TokenEncoder } from '@turnpike/formats';
 import type { Item } from '@turnpike/protocol';
-import { stageToken, type StageToken, type Turn, type TurnStage } from '@turnpike/turns';
+import { shownItems, stageToken, type StageToken, type Turn, type TurnStage } from '@turnpike/turns';
 import { headKeyOf, headSettingsOf, sameHead } from './head.js';
 import type { Rendered } from './rendered.js';
 import { renderedCodec } from './rendered-codec.js';
@@ -17,6 +17,13 @@ export interface FormatProvider {
   /** YYYY-MM-DD. Asked at the first response of a chain. */
   today(): string;
 }
+
+/** What is known of the items where a chain starts anew behind a summary of itself. */
+const NOTHING_YET: Pick<Rendered, 'body' | 'tail' | 'calls'> = {
+  body: TokenLog.EMPTY,
+  tail: EMPTY_TAIL,
+  calls: new Map(),
+};
 
 /** A stretch of a prompt: pieces yet to be encoded, or ids as a model sampled them. */
 type Run = Piece | Int32Array;
@@ -40,8 +47,11 @@ export class RenderingStage implements TurnStage<Rendered> {
 
   advance(previous: Rendered | undefined, turn: Turn): Rendered | Promise<Rendered> {
     const { format } = turn.artifact(this.#provider.formatToken);
-    const base = previous?.format === format.name ? previous : undefined;
-    const entries = base === undefined ? [...turn.history(), ...turn.items] : turn.items;
+    const known = previous?.format === format.name ? previous : undefined;
+    const { startsAnew, entries } = shownItems(
+      known === undefined ? [...turn.history(), ...turn.items] : turn.items,
+    );
+    const base = known && startsAnew ? { ...known, ...NOTHING_YET } : known;
     const key = headKeyOf(turn.request, previous?.head.key.date ?? this.#provider.today());
     const head = base && sameHead(base.head.key, key) ? base.head : undefined;
     if (base !== undefined && head !== undefined && entries.length === 0) return base;
@@ -130,6 +140,7 @@ class CallFold {
       case 'message':
       case 'reasoning':
       case 'additional_tools':
+      case 'compaction':
     }
   }
 

@@ -17,6 +17,8 @@ interface ChainRow {
   readonly flag: number;
   readonly body: string | null;
   readonly ids: IdBytes | null;
+  /** Of the item. */
+  readonly expansion: string | null;
 }
 
 /** What one response of a chain added to it, as it was read. */
@@ -57,13 +59,13 @@ export async function readChain(
         join responses r on r.id = c.parent_id and r.tenant = ${tenant} and r.depth = c.depth - 1
     )
     select 'item' as kind, c.depth as depth, i.format as name, i.position as number, i.is_output as flag,
-        i.body as body, i.ids as ids
+        i.body as body, i.ids as ids, i.expansion as expansion
       from chain c cross join items i where i.response_id = c.id
     union all
-    select 'artifact', c.depth, a.stage, a.version, a.complete, a.state, a.ids
+    select 'artifact', c.depth, a.stage, a.version, a.complete, a.state, a.ids, null
       from chain c cross join artifacts a where a.response_id = c.id
     union all
-    select 'node', c.depth, c.id, c.own_bytes, 0, r.body, null
+    select 'node', c.depth, c.id, c.own_bytes, 0, r.body, null, null
       from chain c left join responses r on r.id = c.id and r.id = ${id}`.execute(db);
   const links = linksOf(rows);
   return links && nodeOf(tenant, links, codecs);
@@ -82,7 +84,7 @@ function linksOf(rows: readonly ChainRow[]): Link[] | undefined {
   return count === 0 ? undefined : links;
 }
 
-function read({ kind, name, number, flag, body, ids }: ChainRow, link: Link): void {
+function read({ kind, name, number, flag, body, ids, expansion }: ChainRow, link: Link): void {
   switch (kind) {
     case 'node':
       link.id = name ?? '';
@@ -90,7 +92,7 @@ function read({ kind, name, number, flag, body, ids }: ChainRow, link: Link): vo
       link.body = body;
       return;
     case 'item': {
-      const item = turnItemOf({ body: body ?? '', format: name, ids });
+      const item = turnItemOf({ body: body ?? '', format: name, ids, expansion });
       // Rows come in no order; input positions begin at 0, output positions behind the last input.
       (flag === 1 ? link.output : link.input)[number] = item;
       return;

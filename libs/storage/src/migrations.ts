@@ -56,6 +56,12 @@ const MIGRATIONS: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    name: 'what sealed items stand for',
+    async up(db) {
+      await db.schema.alterTable('items').addColumn('expansion', 'text').execute();
+    },
+  },
 ];
 
 /** Any number that no one else locks in this database. */

@@ -1,8 +1,8 @@
 import type { ChainNode, ResponseNode } from '@turnpike/conversation';
-import type { Item, OutputItem, ResponseObject } from '@turnpike/protocol';
-import type { ArtifactCodec, TurnItem } from '@turnpike/turns';
+import { isOutputItem, type Item, type ResponseObject } from '@turnpike/protocol';
+import type { ArtifactCodec, Expansion, TurnItem } from '@turnpike/turns';
 import { idsFromBytes, idsToBytes } from './ids.js';
-import type { ArtifactRow, IdBytes, ItemRow, ResponseRow } from './schema.js';
+import type { ArtifactRow, ItemRow, ResponseRow } from './schema.js';
 
 /** How the artifacts of stages are kept, by stage name; a stage that is not here is folded again from the items. */
 export type Codecs = ReadonlyMap<string, ArtifactCodec<unknown>>;
@@ -39,7 +39,12 @@ export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs):
   };
 }
 
-function itemRow(id: string, position: number, isOutput: 0 | 1, { item, sampled }: TurnItem): ItemRow {
+function itemRow(
+  id: string,
+  position: number,
+  isOutput: 0 | 1,
+  { item, sampled, expansion }: TurnItem,
+): ItemRow {
   return {
     response_id: id,
     position,
@@ -48,6 +53,7 @@ function itemRow(id: string, position: number, isOutput: 0 | 1, { item, sampled 
     body: JSON.stringify(item),
     format: sampled?.format ?? null,
     ids: sampled === undefined ? null : idsToBytes(sampled.ids),
+    expansion: expansion === undefined ? null : JSON.stringify(expansion),
   };
 }
 
@@ -70,13 +76,17 @@ function artifactRows({ id, parent, artifacts }: ChainNode, codecs: Codecs): Art
   return rows;
 }
 
-export function turnItemOf(row: { body: string; format: string | null; ids: IdBytes | null }): TurnItem {
-  const item = JSON.parse(row.body) as Item;
-  if (row.format === null || row.ids === null) return { item };
-  return { item, sampled: { format: row.format, ids: idsFromBytes(row.ids) } };
+export function turnItemOf(row: Pick<ItemRow, 'body' | 'format' | 'ids' | 'expansion'>): TurnItem {
+  const { body, format, ids, expansion } = row;
+  return {
+    item: JSON.parse(body) as Item,
+    ...(format !== null && ids !== null && { sampled: { format, ids: idsFromBytes(ids) } }),
+    ...(expansion !== null && { expansion: JSON.parse(expansion) as Expansion }),
+  };
 }
 
-export function responseOf(body: string, output: readonly Item[]): ResponseObject {
+/** @param items what stands behind the input; outputs that a client gave while the response ran are among them */
+export function responseOf(body: string, items: readonly Item[]): ResponseObject {
   const response = JSON.parse(body) as ResponseObject;
-  return { ...response, output: output as OutputItem[] };
+  return { ...response, output: items.filter(isOutputItem) };
 }

@@ -38,6 +38,8 @@ export interface ItemRow {
   /** Format and ids it was sampled in. */
   format: string | null;
   ids: IdBytes | null;
+  /** What a sealed item stands for, as JSON. */
+  expansion: string | null;
 }
 
 /** What a turn made of a stage's artifact, see {@link ArtifactCodec}. */

@@ -48,7 +48,7 @@ export class SqlResponseStore implements ResponseStore {
     if (found === undefined) return undefined;
     const rows = await this.#db
       .selectFrom('items')
-      .select(['is_output', 'body', 'format', 'ids'])
+      .select(['is_output', 'body', 'format', 'ids', 'expansion'])
       .where('response_id', '=', id)
       .orderBy('position')
       .execute();

@@ -224,7 +224,7 @@ describe('Pipeline.run', () => {
     });
     const prepared = pipeline.run(context, undefined) as Artifacts;
     context.abort(new Error('client left'));
-    const final = pipeline.run(context.output([]), prepared);
+    const final = pipeline.run(context.next([], 'output'), prepared);
     expect(final).toEqual(new Map([['folds', 'undefined input 0 output 1']]));
   });
 });

@@ -57,14 +57,14 @@ export class TurnContext {
   }
 
   /**
-   * The same turn once the model is done, with what it wrote. Its signal is a fresh one: output is taken in even when
-   * the client has gone.
+   * The same turn a step further: with what the model wrote, or with what the client gave it while it ran. Its signal is
+   * a fresh one: output is taken in even when the client has gone.
    */
-  output(items: readonly TurnItem[]): TurnContext {
+  next(items: readonly TurnItem[], phase: Turn['phase']): TurnContext {
     const history = () => [...this.history(), ...this.items];
     return new TurnContext(
       { id: this.id, tenant: this.tenant, request: this.request, items, history },
-      'output',
+      phase,
     );
   }
 

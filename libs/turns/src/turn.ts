@@ -1,10 +1,21 @@
 import type { Item, ResponseRequest } from '@turnpike/protocol';
 import type { StageToken } from './stage-token.js';
 
-/** A new item of a turn, and the ids it was sampled as when a model wrote it. */
+/** A new item of a turn, and what the server knows of it beyond what a client sees. */
 export interface TurnItem {
   readonly item: Item;
+  /** The ids it was sampled as, when a model wrote it. */
   readonly sampled?: { readonly format: string; readonly ids: Int32Array } | undefined;
+  /** What it stands for, when its content is sealed. */
+  readonly expansion?: Expansion | undefined;
+}
+
+/** What a sealed item stands for. */
+export interface Expansion {
+  /** The items that stages see in its place. */
+  readonly items: readonly Item[];
+  /** Whether they also stand for everything before them. */
+  readonly replaces: boolean;
 }
 
 /** What the folding stages see of a turn. Everything in it is new; what came before is in the previous artifacts. */

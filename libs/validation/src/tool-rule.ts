@@ -15,8 +15,16 @@ export interface ToolRule {
  * The rule that a request's tools, `tool_choice`, `parallel_tool_calls` and `max_tool_calls` make together. The choice
  * is one that {@link requireCallable} has let pass.
  * @param added tools that joined the chain as items
+ * @param made calls that the response has made, and had answered, before: it has to make none any more
  */
-export function toolRule(request: ResponseRequest, added: readonly Tool[]): ToolRule {
+export function toolRule(request: ResponseRequest, added: readonly Tool[], made = 0): ToolRule {
+  const rule = ruleOfFirst(request, added);
+  if (made === 0) return rule;
+  const left = (request.maxToolCalls ?? Infinity) - made;
+  return { ...rule, required: false, maxCalls: Math.min(rule.maxCalls, left) };
+}
+
+function ruleOfFirst(request: ResponseRequest, added: readonly Tool[]): ToolRule {
   const { toolChoice, tools, parallelToolCalls, maxToolCalls } = request;
   const declared = callableTools([...added, ...tools]);
   const maxCalls = Math.min(parallelToolCalls ? Infinity : 1, maxToolCalls ?? Infinity);

@@ -2,9 +2,11 @@ import type { Tool, ToolCallItem } from '@turnpike/protocol';
 import { changedEntries, applyChanges, type ArtifactCodec, type MapChanges } from '@turnpike/turns';
 import type { Validated } from './validated.js';
 
-/** What a turn changed. Tools that joined a chain as items never leave it. */
+/** What a turn changed. Tools that joined a chain as items leave it only where it starts anew. */
 interface ValidatedRecord {
   readonly calls: MapChanges<ToolCallItem['type']>;
+  /** How many of the tools before this turn are still there; those listed follow them. */
+  readonly kept: number;
   readonly tools: readonly Tool[];
 }
 
@@ -12,12 +14,15 @@ const NO_IDS = new Int32Array(0);
 
 /** How a store keeps {@link Validated}. */
 export const validatedCodec: ArtifactCodec<Validated> = {
-  version: 1,
+  version: 2,
 
   encode({ waitingCalls, addedTools }, previous) {
+    const before = previous?.addedTools ?? [];
+    const kept = before.every((tool, index) => tool === addedTools[index]) ? before.length : 0;
     const state: ValidatedRecord = {
       calls: changedEntries(waitingCalls, previous?.waitingCalls),
-      tools: addedTools.slice(previous?.addedTools.length ?? 0),
+      kept,
+      tools: addedTools.slice(kept),
     };
     return { state, ids: NO_IDS };
   },
@@ -26,9 +31,9 @@ export const validatedCodec: ArtifactCodec<Validated> = {
     const waitingCalls = new Map<string, ToolCallItem['type']>();
     const addedTools: Tool[] = [];
     for (const { state } of records) {
-      const { calls, tools } = state as ValidatedRecord;
+      const { calls, kept, tools } = state as ValidatedRecord;
       applyChanges(waitingCalls, calls);
-      addedTools.push(...tools);
+      addedTools.splice(kept, Infinity, ...tools);
     }
     return { waitingCalls, addedTools };
   },

@@ -1,5 +1,5 @@
 import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
-import { stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
+import { shownItems, stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import { answerCheck } from './answer-schema.js';
 import { requireCallable } from './tool-choice.js';
 import { foldTools } from './tool-names.js';
@@ -33,8 +33,10 @@ export class ValidationStage implements TurnStage<Validated> {
   }
 }
 
-function fold(before: Validated, turn: Turn, turnItems: readonly TurnItem[]): Validated {
-  const items = turnItems.map(({ item }) => item);
+function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[]): Validated {
+  const { startsAnew, entries } = shownItems(turnItems);
+  const before = startsAnew ? NOTHING : known;
+  const items = entries.map(({ item }) => item);
   turn.count('items_validated', items.length);
   const waitingCalls = foldCalls(before.waitingCalls, items);
   const addedTools = foldTools(before.addedTools, items);

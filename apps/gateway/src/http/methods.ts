@@ -2,6 +2,7 @@
 const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
   [/^\/responses$/, ['GET', 'POST']],
   [/^\/responses\/input_tokens$/, ['POST']],
+  [/^\/responses\/compact$/, ['POST']],
   [/^\/responses\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/input_items$/, ['GET']],
   [/^\/models(?:\/[^/]+)?$/, ['GET']],

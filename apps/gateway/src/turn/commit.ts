@@ -1,40 +1,43 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
 import { createNode, estimateBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
-import { Routing, type Route } from '@turnpike/routing';
-import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
+import { Routing } from '@turnpike/routing';
+import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
+import type { AnsweredChain } from './answering.js';
+import { artifactOf } from './artifact-of.js';
 import type { Beginning } from './beginning.js';
 import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
 
 export interface CommitInput {
-  readonly turn: TurnContext;
+  readonly chain: AnsweredChain;
   readonly beginning: Beginning;
   /** Ended. */
   readonly assembler: ResponseAssembler;
-  /** As they are after the input. */
-  readonly artifacts: Artifacts;
   readonly input: TurnInput;
   readonly pipeline: Pipeline;
   readonly store: ResponseStore;
 }
 
 /**
- * Folds the output in and makes the response known: to its connection, and to the store when it is to be stored.
+ * Folds the rest of the output in and makes the response known: to its connection, and to the store when it is to be
+ * stored.
  * @returns the response in the tree
  */
 export async function commit({
-  turn,
+  chain: { turn, artifacts, output: before, folded },
   beginning: { parent, input: ownInput },
   assembler,
-  artifacts,
   input: { request, tenant, connection },
   pipeline,
   store,
 }: CommitInput): Promise<ResponseNode> {
-  const format = (artifacts.get(Routing.name) as Route).format.name;
-  const output: TurnItem[] = assembler.items.map(({ item, ids }) => ({ item, sampled: { format, ids } }));
-  const folded = output.length === 0 ? artifacts : await pipeline.run(turn.output(output), artifacts);
+  const format = artifactOf(artifacts, Routing).format.name;
+  const rest: TurnItem[] = assembler.items
+    .slice(folded)
+    .map(({ item, ids }) => ({ item, sampled: { format, ids } }));
+  const known = rest.length === 0 ? artifacts : await pipeline.run(turn.next(rest, 'output'), artifacts);
+  const output = [...before, ...rest];
   // What the request set is in the response; what the model wrote is charged with its ids.
   const settings = { ...assembler.response, output: [] };
   const node = createNode({
@@ -44,8 +47,8 @@ export async function commit({
     input: withItemIds(ownInput),
     output,
     response: assembler.response,
-    artifacts: folded,
-    ownBytes: estimateBytes([settings, ...ownInput, ...output]) + promptBytes(parent, folded),
+    artifacts: known,
+    ownBytes: estimateBytes([settings, ...ownInput, ...output]) + promptBytes(parent, known),
   });
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);
@@ -54,6 +57,6 @@ export async function commit({
 
 /** Memory of the prompt ids this turn added. */
 function promptBytes(parent: ResponseNode | undefined, artifacts: Artifacts): number {
-  const rendered = artifacts.get(Rendering.name) as Rendered;
+  const rendered = artifactOf(artifacts, Rendering);
   return renderedBytes(rendered, parent?.artifacts.get(Rendering.name) as Rendered | undefined);
 }

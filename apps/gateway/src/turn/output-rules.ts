@@ -9,6 +9,8 @@ export interface OutputRulesOptions {
   readonly bindsAnswer: boolean;
   /** Whether the model may reason before it does what it is made to do. */
   readonly reasons: boolean;
+  /** Whether the client has given new input, so that the output is to end at the next message. */
+  readonly steered?: (() => boolean) | undefined;
 }
 
 /** Why a message is not let through. */
@@ -20,7 +22,9 @@ type Refusal =
   /** Something else, where there has to be a call. */
   | 'uncalled'
   /** An answer that no grammar bound. */
-  | 'unbound';
+  | 'unbound'
+  /** Anything, once the client has given new input. */
+  | 'steered';
 
 /**
  * Keeps an output within what its request allows, message by message. A message that must not be is not begun: sampling
@@ -36,9 +40,15 @@ export class OutputRules {
   #calls = 0;
   #answered = false;
   #refusal: Refusal | undefined;
+  #steered = false;
 
   constructor(options: OutputRulesOptions) {
     this.#options = options;
+  }
+
+  /** Whether the output was ended for new input of the client. */
+  get steered(): boolean {
+    return this.#steered;
   }
 
   /** What the first generation is made to begin with; undefined leaves it to the model. */
@@ -54,6 +64,7 @@ export class OutputRules {
     for (const [index, event] of events.entries()) {
       if (event.kind === 'open') {
         this.#refusal = this.#refuse(event.header);
+        this.#steered ||= this.#refusal === 'steered';
         if (this.#refusal !== undefined) return { passed: events.slice(0, index), stop: true };
         this.#awaitsCall = false;
         this.#open = event.header;
@@ -93,7 +104,9 @@ export class OutputRules {
   }
 
   #refuse(header: OutputHeader): Refusal | undefined {
-    const { tools, bindsAnswer } = this.#options;
+    const { tools, bindsAnswer, steered } = this.#options;
+    // Calls that have been made belong together with those beside them: the client answers them all.
+    if (this.#calls === 0 && steered?.() === true) return 'steered';
     if (this.#calls >= tools.maxCalls) return 'enough';
     if (isCall(header)) return this.#allows(header) ? undefined : 'unasked';
     if (this.#awaitsCall) return 'uncalled';

@@ -67,6 +67,7 @@ async function run(
     request: { model: 'm', maxTokens: 1_000, stopIds: format.stopIds, temperature: 1, topP: 1 },
     promptWith: (ending) => ({ length: ending.length, json: [Buffer.from(JSON.stringify(ending))] }),
     promptTokens: 2,
+    folded: 0,
     contextTokens: 10_000,
     format,
     tools: [

@@ -6,6 +6,7 @@ import type { AnswerCheck } from '@turnpike/validation';
 import { failedBy } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import { answerFault, type OutputRules } from './output-rules.js';
+import { usageOf } from './usage.js';
 
 export interface SamplingInput {
   readonly engine: EngineClient;
@@ -13,7 +14,9 @@ export interface SamplingInput {
   readonly request: Omit<GenerateRequest, 'prompt' | 'json'>;
   /** The conversation as a prompt that ends with these ids. */
   readonly promptWith: (ending: readonly number[]) => GenerateRequest['prompt'];
-  /** Tokens of the prompt without what is opened for the model. */
+  /** Items of the output that are in the prompt already; the others follow it. */
+  readonly folded: number;
+  /** Tokens that the model reads and has not written in this response, without what is opened for it. */
   readonly promptTokens: number;
   /** Most tokens of prompt and output together. */
   readonly contextTokens: number;
@@ -69,7 +72,8 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
   for (;;) {
     const { format } = input;
     const ending = opening === undefined ? format.generationPrompt : format.generationPromptFor(opening);
-    const prompt = input.promptWith([...assembler.items.flatMap(({ ids }) => [...ids]), ...ending]);
+    const written = assembler.items.slice(input.folded);
+    const prompt = input.promptWith([...written.flatMap(({ ids }) => [...ids]), ...ending]);
     const maxTokens = Math.min(input.request.maxTokens - sampled, input.contextTokens - prompt.length);
     const generation: Generation =
       maxTokens < 1
@@ -84,6 +88,10 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     if (sampled === 0) engineUsage = generation.usage;
     sampled += generation.sampled;
     let { failure } = generation;
+    if (rules.steered) {
+      const ending: Ending = { status: 'incomplete', reason: 'steered' };
+      return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
+    }
     if (failure === undefined && generation.finish === 'stop') {
       try {
         opening = rules.next();
@@ -91,7 +99,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
         failure = ApiError.from(thrown);
       }
       if (failure === undefined && opening !== undefined) continue;
-      failure ??= check && answerFault(assembler.items, check);
+      failure ??= check && answerFault(assembler.items.slice(input.folded), check);
     }
     return {
       ending: endingOf(generation.finish, failure),
@@ -145,23 +153,4 @@ function endingOf(finish: FinishReason, failure: ApiError | undefined): Ending {
   if (failure !== undefined) return failedBy(failure);
   if (finish === 'stop') return { status: 'completed' };
   return { status: 'incomplete', reason: finish === 'length' ? 'max_output_tokens' : 'interrupted' };
-}
-
-/** Counts are ours, from the ids themselves; only what was cached is the engine's word, and never above the prompt. */
-export function usageOf(
-  promptTokens: number,
-  outputTokens: number,
-  reasoningTokens: number,
-  engine: EngineUsage | undefined,
-): Usage {
-  return {
-    input_tokens: promptTokens,
-    input_tokens_details: {
-      cached_tokens: Math.min(engine?.cachedTokens ?? 0, promptTokens),
-      cache_write_tokens: 0,
-    },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: reasoningTokens },
-    total_tokens: promptTokens + outputTokens,
-  };
 }

@@ -2,6 +2,7 @@ import type { ConnectionCache, ParentSource } from '@turnpike/conversation';
 import type { ApiError, ResponseObject, ResponseRequest } from '@turnpike/protocol';
 import type { LaneId } from '@turnpike/turns';
 import type { EventSink } from './event-sink.js';
+import type { ResponseControl, Steer } from './response-control.js';
 
 /** One request on its way to a response. */
 export interface TurnInput {
@@ -11,6 +12,8 @@ export interface TurnInput {
   /** Ends when the client is gone. */
   readonly signal: AbortSignal;
   readonly connection?: TurnConnection | undefined;
+  /** Items at the front of the input that are not of the request itself: what the client had steered with before. */
+  readonly prepended?: number | undefined;
 }
 
 /** The WebSocket a request came over. */
@@ -19,8 +22,8 @@ export interface TurnConnection {
   readonly lane: LaneId;
   /** Responses of connections that were lost a moment ago. */
   readonly lost: ParentSource;
-  /** Called when the response exists; `interrupt` makes it end with what is finished. */
-  readonly onBegin: (responseId: string, interrupt: () => void) => void;
+  /** Called when the response exists, with what the client can do to it. */
+  readonly onBegin: (responseId: string, control: ResponseControl) => void;
 }
 
 /** What became of a turn. */
@@ -29,4 +32,8 @@ export interface TurnOutcome {
   readonly response: ResponseObject;
   /** Why a failed response failed. */
   readonly failure?: ApiError | undefined;
+  /** What the client said meanwhile, for the response that follows. */
+  readonly steers: readonly Steer[];
+  /** Ids of its calls that have no output yet. */
+  readonly waiting: readonly string[];
 }

@@ -1,17 +1,16 @@
-import { ResponseAssembler, type Ending } from '@turnpike/assembly';
+import { ResponseAssembler } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
-import { ApiError, mintId, newResponse, type TextFormat, type Tool, type Usage } from '@turnpike/protocol';
-import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
-import { Routing, type Route } from '@turnpike/routing';
-import { answerCheck, toolRule, Validation } from '@turnpike/validation';
-import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
+import { ApiError, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
+import { Routing } from '@turnpike/routing';
+import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
+import { Answering, type Answered } from './answering.js';
+import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit } from './commit.js';
 import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
-import { OutputRules } from './output-rules.js';
-import { sample, usageOf, type SamplingResult } from './sampling.js';
+import { ResponseControl } from './response-control.js';
 import { logTurn } from './turn-log.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
@@ -21,27 +20,8 @@ export interface TurnParts extends BeginningParts {
   readonly keepAliveMs: number;
 }
 
-/** What a response ended as, before it is committed. */
-interface Result {
-  readonly ending: Ending;
-  readonly usage: Usage;
-  readonly failure?: ApiError | undefined;
-  /** Of every stage, after the input; undefined when preparation did not get that far, and nothing can follow. */
-  readonly artifacts?: Artifacts | undefined;
-}
-
-/** What sampling needs once the prompt stands. */
-interface Sampling {
-  readonly turn: TurnContext;
-  readonly assembler: ResponseAssembler;
-  readonly keepAlive: KeepAlive;
-  readonly route: Route;
-  readonly rendered: Rendered;
-  readonly promptTokens: number;
-  /** Most tokens the engine may sample. */
-  readonly maxTokens: number;
-  /** Tools that joined the chain as items. */
-  readonly addedTools: readonly Tool[];
+interface Ended extends Answered {
+  readonly control: ResponseControl;
 }
 
 /** One turn, from its request to its terminal event. */
@@ -50,7 +30,6 @@ export class TurnRun {
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
   readonly #id = mintId('response');
-  readonly #interrupt = new AbortController();
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
@@ -80,7 +59,10 @@ export class TurnRun {
 
   #turn({ base, items, known }: Beginning): TurnContext {
     const { request, tenant } = this.#input;
-    return new TurnContext({ id: this.#id, tenant, request, items, known, history: () => historyOf(base) });
+    // Steered input stands in front of what the client counts.
+    const offset = known - (this.#input.prepended ?? 0);
+    const history = () => historyOf(base);
+    return new TurnContext({ id: this.#id, tenant, request, items, known: offset, history });
   }
 
   #begin(admitted: Artifacts): ResponseAssembler {
@@ -93,105 +75,28 @@ export class TurnRun {
       seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
     });
     sink.send(assembler.begin());
-    this.#input.connection?.onBegin(this.#id, () => {
-      sink.send([assembler.interruptAccepted()]);
-      this.#interrupt.abort();
-    });
     return assembler;
   }
 
-  /** Preparation and sampling. What goes wrong from here on is how the response ends, not an exception. */
-  async #answer(turn: TurnContext, { base }: Beginning, assembler: ResponseAssembler): Promise<Result> {
-    const keepAlive = new KeepAlive(this.#input.sink, () => assembler.keepAlive(), this.#parts.keepAliveMs);
-    let promptTokens = 0;
+  async #answer(turn: TurnContext, { base }: Beginning, assembler: ResponseAssembler): Promise<Ended> {
+    const { request, sink, signal, connection } = this.#input;
+    const keepAlive = new KeepAlive(sink, () => assembler.keepAlive(), this.#parts.keepAliveMs);
+    const control = new ResponseControl({ assembler, sink, steerable: isSteerable(request) });
+    connection?.onBegin(this.#id, control);
+    const answering = new Answering(turn, {
+      ...this.#parts,
+      assembler,
+      control,
+      lifecycle: this.#lifecycle,
+      sink: keepAlive,
+      gone: signal,
+    });
     try {
-      const artifacts = await this.#parts.pipeline.run(turn, base?.artifacts, 'preparation');
-      const route = artifactOf(artifacts, Routing);
-      const rendered = artifactOf(artifacts, Rendering);
-      promptTokens = promptOf(rendered, route.format).length;
-      const maxTokens = this.#maxTokens(route, promptTokens);
-      if (!this.#input.request.generate) {
-        return { artifacts, ending: { status: 'completed' }, usage: usageOf(promptTokens, 0, 0, undefined) };
-      }
-      const { addedTools } = artifactOf(artifacts, Validation);
-      const sampled = await this.#sample({
-        turn,
-        assembler,
-        keepAlive,
-        route,
-        rendered,
-        promptTokens,
-        maxTokens,
-        addedTools,
-      });
-      return { artifacts, ...sampled };
-    } catch (thrown) {
-      const unfinished = assembler.discardOpen();
-      if (unfinished.length > 0) this.#input.sink.send(unfinished);
-      const usage = usageOf(promptTokens, 0, 0, undefined);
-      if (this.#input.signal.aborted)
-        return { ending: { status: 'incomplete', reason: 'interrupted' }, usage };
-      const failure = ApiError.from(thrown);
-      return { ending: failedBy(failure), failure, usage };
+      return { ...(await answering.run(base?.artifacts)), control };
     } finally {
       keepAlive.stop();
+      control.close();
     }
-  }
-
-  /** @throws ApiError context_length_exceeded when the prompt leaves no room for an answer */
-  #maxTokens({ contextTokens }: Route, promptTokens: number): number {
-    const room = contextTokens - promptTokens;
-    if (room < 1) {
-      throw new ApiError('context_length_exceeded', {
-        param: 'input',
-        message: `The input has ${promptTokens} tokens; the context window of the model holds ${contextTokens}.`,
-      });
-    }
-    return Math.min(this.#input.request.maxOutputTokens ?? room, room);
-  }
-
-  #sample({
-    turn,
-    assembler,
-    keepAlive,
-    route,
-    rendered,
-    promptTokens,
-    maxTokens,
-    addedTools,
-  }: Sampling): Promise<SamplingResult> {
-    const { request } = this.#input;
-    const { engine, engineModel, format, contextTokens } = route;
-    const answerSchema = engine.bindsJson === true ? schemaOf(request.text.format) : undefined;
-    this.#lifecycle.move('dispatched');
-    return sample({
-      engine,
-      request: {
-        model: engineModel,
-        maxTokens,
-        stopIds: format.stopIds,
-        vocabularySize: format.tokenizer.vocabularySize,
-        temperature: request.temperature,
-        topP: request.topP,
-      },
-      promptWith: (ending) => promptOf(rendered, format, ending),
-      promptTokens,
-      contextTokens,
-      format,
-      tools: [...request.tools, ...addedTools],
-      rules: new OutputRules({
-        tools: toolRule(request, addedTools),
-        bindsAnswer: answerSchema !== undefined,
-        reasons: request.reasoning.effort !== 'none' && request.reasoning.effort !== 'minimal',
-      }),
-      answerSchema,
-      check: answerCheck(request.text.format),
-      assembler,
-      sink: keepAlive,
-      signal: AbortSignal.any([turn.signal, this.#interrupt.signal]),
-      interrupted: () => this.#interrupt.signal.aborted,
-      onFirstChunk: () => this.#lifecycle.move('streaming'),
-    });
   }
 
   /** Commits the response, then writes its terminal event: its id can be used the moment a client reads it. */
@@ -199,15 +104,15 @@ export class TurnRun {
     turn: TurnContext,
     beginning: Beginning,
     assembler: ResponseAssembler,
-    { usage, artifacts, ...result }: Result,
+    { usage, chain, control, ...result }: Ended,
   ): Promise<TurnOutcome> {
     const { sink, request } = this.#input;
     let { ending, failure } = result;
     let node: ResponseNode | undefined;
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
-    if (ending.status !== 'failed' && artifacts !== undefined && this.#isKept()) {
+    if (ending.status !== 'failed' && chain !== undefined && this.#isKept()) {
       try {
-        node = await commit({ turn, beginning, assembler, artifacts, input: this.#input, ...this.#parts });
+        node = await commit({ chain, beginning, assembler, input: this.#input, ...this.#parts });
       } catch (thrown) {
         failure = ApiError.from(thrown);
         ending = failedBy(failure);
@@ -224,7 +129,12 @@ export class TurnRun {
     this.#lifecycle.move('settled');
     const transport = this.#input.connection === undefined ? 'http' : 'websocket';
     logTurn({ turn, response: assembler.response, transport, lifecycle: this.#lifecycle, failure });
-    return { response: assembler.response, failure };
+    return {
+      response: assembler.response,
+      failure,
+      steers: control.steers,
+      waiting: [...control.waiting().keys()],
+    };
   }
 
   /** Whether anything can ever go on behind this response. */
@@ -240,13 +150,7 @@ export class TurnRun {
   }
 }
 
-/** The pipeline has run every stage of the list. */
-function artifactOf<A>(artifacts: Artifacts, token: StageToken<A>): A {
-  return artifacts.get(token.name) as A;
-}
-
-/** JSON Schema of what a format asks for. */
-function schemaOf(format: TextFormat): Record<string, unknown> | undefined {
-  if (format.type === 'json_schema') return format.schema;
-  return format.type === 'json_object' ? { type: 'object' } : undefined;
+/** Steered input becomes a response of its own behind this one, which is only sure to be whole without compaction. */
+function isSteerable({ compacts, compactThreshold, appends }: ResponseRequest): boolean {
+  return !compacts && compactThreshold === undefined && !appends;
 }

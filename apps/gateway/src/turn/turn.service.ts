@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ReplayIndex, type ResponseStore } from '@turnpike/conversation';
-import { parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
+import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
@@ -46,6 +47,20 @@ export class TurnService {
    */
   run(input: TurnInput): Promise<TurnOutcome> {
     return new TurnRun(input, this.#parts).run();
+  }
+
+  /**
+   * Makes a conversation short; nothing of it is kept.
+   * @throws ApiError missing_required_parameter when there is nothing to compact; as the turn would
+   */
+  compact(request: ResponseRequest, tenant: string, signal: AbortSignal): Promise<CompactedWindow> {
+    if (request.input.length === 0 && request.previousResponseId === undefined) {
+      throw new ApiError('missing_required_parameter', {
+        param: 'input',
+        message: "There is nothing to compact: give 'input' or 'previous_response_id'.",
+      });
+    }
+    return compactWindow(request, tenant, signal, this.#parts);
   }
 
   /**

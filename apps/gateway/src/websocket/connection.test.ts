@@ -8,7 +8,7 @@ const PING_MS = 20_000;
 function connect() {
   const client = Object.assign(new EventEmitter(), { ping: jest.fn(), terminate: jest.fn() });
   const socket = { bytesRead: 200 };
-  const parts = { client, socket, lifetimeMs: 3_600_000, queuedBytes: 0 };
+  const parts = { client, socket, principal: { tenant: 't' }, lifetimeMs: 3_600_000, queuedBytes: 0 };
   new Connection(parts as unknown as ConnectionParts);
   return { client, socket };
 }

@@ -1,16 +1,19 @@
 import type { Principal } from '@turnpike/access';
 import type { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
-import { ApiError, parseJson } from '@turnpike/protocol';
+import { ApiError, parseJson, type ResponseRequest } from '@turnpike/protocol';
 import { LANE_LIMITS, LaneScheduler, type LaneId } from '@turnpike/turns';
 import { once, setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { isFault } from '../http/error-response.js';
 import { log } from '../log.js';
-import type { TurnConnection } from '../turn/turn-input.js';
+import type { ResponseControl } from '../turn/response-control.js';
+import type { TurnConnection, TurnOutcome } from '../turn/turn-input.js';
 import type { TurnService } from '../turn/turn.service.js';
-import { errorFrame, interruptFailed, readFrame } from './frames.js';
+import { Controls } from './controls.js';
+import { errorFrame, readFrame } from './frames.js';
 import type { Outbox } from './outbox.js';
+import { Steering } from './steering.js';
 
 export interface ConnectionParts {
   readonly client: WebSocket;
@@ -49,8 +52,8 @@ export class Connection {
   readonly #parts: ConnectionParts;
   readonly #lanes: LaneScheduler<Job>;
   readonly #gone = new AbortController();
-  /** How to interrupt each response that runs, by its id. */
-  readonly #running = new Map<string, () => void>();
+  readonly #controls: Controls;
+  readonly #steering: Steering;
   readonly #ping: NodeJS.Timeout;
   readonly #lifetime: NodeJS.Timeout;
   #unanswered = 0;
@@ -63,6 +66,9 @@ export class Connection {
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
     const { client } = parts;
+    const send = (json: string) => parts.outbox.sendText(json);
+    this.#controls = new Controls({ tenant: parts.principal.tenant, cache: parts.cache, send });
+    this.#steering = new Steering(send);
     this.#lanes = new LaneScheduler({ ...LANE_LIMITS, queuedBytes: parts.queuedBytes });
     // Every turn that runs listens.
     setMaxListeners(0, this.#gone.signal);
@@ -110,21 +116,11 @@ export class Connection {
       if (isBinary) throw new ApiError('binary_frame');
       const text = data.toString('utf8');
       const frame = readFrame(text);
-      if (frame.kind === 'answered') this.#parts.outbox.sendText(frame.reply);
-      if (frame.kind === 'interrupt') this.#interrupt(frame.responseId, frame.streamId);
+      if (frame.kind === 'control') this.#controls.handle(frame.frame);
       if (frame.kind === 'create') this.#submit({ streamId: frame.streamId, text }, frame.body, data.length);
     } catch (thrown) {
       this.#refuse(ApiError.from(thrown));
     }
-  }
-
-  /** Goes past the queue: it is about what already runs. */
-  #interrupt(responseId: unknown, streamId: string | undefined): void {
-    const id = typeof responseId === 'string' ? responseId : '';
-    const interrupt = this.#running.get(id);
-    this.#running.delete(id);
-    if (interrupt === undefined) this.#parts.outbox.sendText(interruptFailed(responseId, streamId));
-    else interrupt();
   }
 
   #submit(job: Job, body: Record<string, unknown>, bytes: number): void {
@@ -137,29 +133,61 @@ export class Connection {
     }
   }
 
-  async #run(streamId: LaneId, body: unknown): Promise<void> {
+  async #run(lane: LaneId, body: unknown): Promise<void> {
+    try {
+      const { principal, turns } = this.#parts;
+      const request = await turns.read(body, 'websocket', principal.tenant);
+      const held = this.#steering.heldFor(request, lane);
+      const outcome =
+        held.length === 0
+          ? await this.#turn(lane, request)
+          : await this.#turn(lane, { ...request, input: [...held, ...request.input] }, held.length);
+      if (held.length > 0) this.#steering.heard(request);
+      await this.#follow(lane, request, outcome);
+    } catch (thrown) {
+      // A turn that ended because its client left has nobody to tell, and nothing went wrong.
+      if (!this.#gone.signal.aborted) this.#refuse(ApiError.from(thrown), lane);
+    }
+    const next = this.#lanes.finish(lane);
+    if (next !== undefined) void this.#run(next.lane, parseJson(next.job.text));
+    else if (this.#lanes.running === 0) this.#onIdle?.();
+  }
+
+  /** Runs the responses that follow by themselves from what the client said while the one before ran. */
+  async #follow(lane: LaneId, request: ResponseRequest, first: TurnOutcome): Promise<void> {
+    for (let outcome = first; !this.#gone.signal.aborted;) {
+      const successor = this.#steering.successorOf(request, outcome, lane);
+      if (successor === undefined) return;
+      try {
+        outcome = await this.#turn(lane, successor);
+      } catch (thrown) {
+        const error = ApiError.from(thrown);
+        if (isFault(error)) log.error({ err: error.cause ?? error }, 'turn refused');
+        this.#steering.fail(outcome.response.id, outcome.steers, lane);
+        return;
+      }
+    }
+  }
+
+  async #turn(lane: LaneId, request: ResponseRequest, prepended = 0): Promise<TurnOutcome> {
+    const { outbox, principal, turns } = this.#parts;
     let running = '';
-    const onBegin = (responseId: string, interrupt: () => void) => {
+    const onBegin = (responseId: string, control: ResponseControl) => {
       running = responseId;
-      this.#running.set(responseId, interrupt);
+      this.#controls.begin(responseId, control);
     };
     try {
-      const { outbox, principal, turns } = this.#parts;
-      await turns.run({
-        request: await turns.read(body, 'websocket', principal.tenant),
+      return await turns.run({
+        request,
         tenant: principal.tenant,
         sink: outbox,
         signal: this.#gone.signal,
-        connection: { ...this.#connection(streamId), onBegin },
+        connection: { ...this.#connection(lane), onBegin },
+        prepended,
       });
-    } catch (thrown) {
-      // A turn that ended because its client left has nobody to tell, and nothing went wrong.
-      if (!this.#gone.signal.aborted) this.#refuse(ApiError.from(thrown), streamId);
+    } finally {
+      this.#controls.end(running);
     }
-    this.#running.delete(running);
-    const next = this.#lanes.finish(streamId);
-    if (next !== undefined) void this.#run(next.lane, parseJson(next.job.text));
-    else if (this.#lanes.running === 0) this.#onIdle?.();
   }
 
   #refuse(error: ApiError, streamId?: string): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '@turnpike/protocol';
-import { errorFrame, interruptFailed, readFrame } from './frames.js';
+import { errorFrame, noticeFrame, readFrame } from './frames.js';
 
 function errorOf(text: string): ApiError {
   try {
@@ -10,12 +10,6 @@ function errorOf(text: string): ApiError {
     throw thrown;
   }
   throw new Error('the frame was taken');
-}
-
-/** The reply to a control event. */
-function replyTo(frame: object): unknown {
-  const read = readFrame(JSON.stringify(frame));
-  return read.kind === 'answered' ? (JSON.parse(read.reply) as unknown) : read.kind;
 }
 
 describe('readFrame', () => {
@@ -83,48 +77,29 @@ describe('readFrame', () => {
   });
 
   it('passes over notices', () => {
-    expect(replyTo({ type: 'response.processed', response_id: 'resp_1' })).toBe('ignored');
+    expect(readFrame('{"type":"response.processed","response_id":"resp_1"}')).toEqual({ kind: 'ignored' });
   });
 
-  it('gives back the input of a steer it cannot take', () => {
-    const input = [{ type: 'message', role: 'user', content: 'stop' }];
-    expect(replyTo({ type: 'response.steer', previous_response_id: 'resp_1', input })).toEqual({
-      type: 'response.steer.failed',
+  it.each(['response.interrupt', 'response.steer', 'response.inject', 'response.append'])(
+    'reads %s',
+    (type) => {
+      const body = { type, response_id: 'resp_1', input: [] };
+      const frame = { type, body, streamId: undefined };
+      expect(readFrame(JSON.stringify(body))).toEqual({ kind: 'control', frame });
+      const named = { ...body, stream_id: 'main' };
+      expect(readFrame(JSON.stringify(named))).toMatchObject({ frame: { streamId: 'main' } });
+    },
+  );
+});
+
+describe('noticeFrame', () => {
+  it('has its lane and its fields', () => {
+    expect(JSON.parse(noticeFrame('response.x', undefined, { a: 1 }))).toEqual({
+      type: 'response.x',
       sequence_number: 0,
-      error: {
-        type: 'invalid_request_error',
-        code: 'steering_not_supported',
-        message: 'This server does not support steering.',
-      },
-      steer: { previous_response_id: 'resp_1', input },
+      a: 1,
     });
-    expect(replyTo({ type: 'response.steer' })).toMatchObject({
-      steer: { previous_response_id: null, input: null },
-    });
-  });
-
-  it('reads an interrupt', () => {
-    const interrupt = { type: 'response.interrupt', response_id: 'resp_1', mode: 'discard_partial_items' };
-    const read = (frame: unknown) => readFrame(JSON.stringify(frame));
-    expect(read(interrupt)).toEqual({ kind: 'interrupt', responseId: 'resp_1', streamId: undefined });
-    expect(read({ ...interrupt, stream_id: 'main' })).toMatchObject({ streamId: 'main' });
-  });
-
-  it('refuses an interrupt of what does not run, on the lane that asked', () => {
-    const refusal = {
-      type: 'response.interrupt.failed',
-      sequence_number: 0,
-      response_id: 'resp_1',
-      error: {
-        type: 'invalid_request_error',
-        code: 'response_not_found',
-        message: 'No response of this id is running on this connection.',
-        param: 'response_id',
-      },
-    };
-    expect(JSON.parse(interruptFailed('resp_1'))).toEqual(refusal);
-    expect(JSON.parse(interruptFailed('resp_1', 'main'))).toEqual({ ...refusal, stream_id: 'main' });
-    expect(JSON.parse(interruptFailed(undefined))).toMatchObject({ response_id: null });
+    expect(JSON.parse(noticeFrame('response.x', 'main', {}))).toMatchObject({ stream_id: 'main' });
   });
 });
 

@@ -3,8 +3,7 @@ import { ApiError, parseJson, parseStreamId, quotable } from '@turnpike/protocol
 /** A client frame, recognised by its type. */
 export type ClientFrame =
   | { kind: 'create'; streamId: string | undefined; body: Record<string, unknown> }
-  | { kind: 'interrupt'; streamId: string | undefined; responseId: unknown }
-  | { kind: 'answered'; reply: string }
+  | { kind: 'control'; frame: ControlFrame }
   | { kind: 'ignored' };
 
 /**
@@ -23,37 +22,19 @@ export function errorFrame(error: ApiError, streamId?: string): string {
   });
 }
 
-/**
- * Control events of the protocol that this server does not offer. Each has a documented refusal, which clients
- * handle; an error frame instead would end their turn.
- */
-const REFUSED: Readonly<Record<string, (frame: Record<string, unknown>) => object>> = {
-  'response.steer': (frame) => ({
-    type: 'response.steer.failed',
-    sequence_number: 0,
-    error: {
-      type: 'invalid_request_error',
-      code: 'steering_not_supported',
-      message: 'This server does not support steering.',
-    },
-    steer: { previous_response_id: frame['previous_response_id'] ?? null, input: frame['input'] ?? null },
-  }),
-};
+/** A notice about a response that is not, or no longer, being written. */
+export function noticeFrame(type: string, streamId: string | undefined, fields: object): string {
+  const lane = streamId === undefined ? {} : { stream_id: streamId };
+  return JSON.stringify({ type, sequence_number: 0, ...lane, ...fields });
+}
 
-/** The answer to an interruption of a response that does not run on this connection. */
-export function interruptFailed(responseId: unknown, streamId?: string): string {
-  return JSON.stringify({
-    type: 'response.interrupt.failed',
-    sequence_number: 0,
-    ...(streamId === undefined ? {} : { stream_id: streamId }),
-    response_id: responseId ?? null,
-    error: {
-      type: 'invalid_request_error',
-      code: 'response_not_found',
-      message: 'No response of this id is running on this connection.',
-      param: 'response_id',
-    },
-  });
+/** Events about a response that runs. */
+const CONTROL_TYPES = ['response.interrupt', 'response.steer', 'response.inject', 'response.append'] as const;
+
+export interface ControlFrame {
+  readonly type: (typeof CONTROL_TYPES)[number];
+  readonly streamId: string | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 /** Notices that need no answer. Codex sent `response.processed` for a while. */
@@ -72,13 +53,10 @@ export function readFrame(text: string): ClientFrame {
   const type = body['type'];
   if (typeof type !== 'string') throw unknownType("'type' has to be a string");
   if (type === 'response.create') return { kind: 'create', streamId: parseStreamId(body['stream_id']), body };
-  if (type === 'response.interrupt') {
-    return { kind: 'interrupt', streamId: parseStreamId(body['stream_id']), responseId: body['response_id'] };
-  }
   if (SILENT.has(type)) return { kind: 'ignored' };
-  const refuse = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
-  if (refuse === undefined) throw unknownType(`'${quotable(type)}'`);
-  return { kind: 'answered', reply: JSON.stringify(refuse(body)) };
+  const control = CONTROL_TYPES.find((known) => known === type);
+  if (control === undefined) throw unknownType(`'${quotable(type)}'`);
+  return { kind: 'control', frame: { type: control, streamId: parseStreamId(body['stream_id']), body } };
 }
 
 function unknownType(shown: string): ApiError {

@@ -32,6 +32,9 @@ export function itemPieces(item: Item, calls: OpenCalls): Piece[] {
         ? []
         : messagePieces({ author: 'developer', content: [toolsSection(namespaces)] });
     }
+    // What it stands for is rendered in its place.
+    case 'compaction':
+      return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Item, ToolOutputItem } from '../items.js';
 import {
+  invalid,
   isAbsent,
   isObject,
   list,
@@ -72,6 +73,7 @@ const customToolCall = z.object({
   namespace: optional(z.string()),
   input: z.string(),
 });
+const compaction = z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() });
 const toolOutput = z.object(callFields);
 const toolOutputParts = list(inputPart);
 
@@ -92,6 +94,7 @@ const ITEM_PARSERS: Record<Item['type'], ItemParser> = {
     role: 'developer',
     tools: parseTools(value['tools'], `${path}.tools`).tools,
   }),
+  compaction: (value, path) => parseField(compaction, value, path),
 };
 
 /** Types of items this server understands, in the order errors list them. */
@@ -124,7 +127,20 @@ export function* inputItems(value: unknown, path: string): Generator<Item> {
     return;
   }
   if (!Array.isArray(value)) throw wrongType(path, 'string or array', value);
-  for (const [index, item] of value.entries()) yield parseItem(item, `${path}[${index}]`);
+  for (const [index, item] of value.entries()) {
+    if (!isTrigger(item)) yield parseItem(item, `${path}[${index}]`);
+    else if (index < value.length - 1)
+      throw invalid(`${path}[${index}]`, "a 'compaction_trigger' has to be the last item");
+  }
+}
+
+/** Whether an `input` asks for compaction. The trigger is a signal and no item: it is neither kept nor shown. */
+export function endsWithTrigger(input: unknown): boolean {
+  return Array.isArray(input) && isTrigger(input.at(-1));
+}
+
+function isTrigger(item: unknown): boolean {
+  return isObject(item) && item['type'] === 'compaction_trigger';
 }
 
 /**

@@ -20,6 +20,8 @@ const DEFAULTS = {
   topP: 1,
   topLogprobs: 0,
   truncation: 'disabled',
+  compacts: false,
+  appends: false,
 };
 
 function parse(fields: Record<string, unknown>, transport: 'http' | 'websocket' = 'http') {
@@ -83,6 +85,8 @@ describe('parseRequest', () => {
       top_logprobs: 20,
       max_output_tokens: 1,
       truncation: 'auto',
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }],
+      append: null,
       user: '',
       safety_identifier: 's',
       prompt_cache_key: 'k',
@@ -110,6 +114,9 @@ describe('parseRequest', () => {
       topLogprobs: 20,
       maxOutputTokens: 1,
       truncation: 'auto',
+      compacts: false,
+      compactThreshold: 1000,
+      appends: false,
       user: '',
       safetyIdentifier: 's',
       promptCacheKey: 'k',

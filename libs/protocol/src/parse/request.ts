@@ -4,7 +4,7 @@ import { ApiError } from '../errors.js';
 import type { Item } from '../items.js';
 import type { ResponseRequest } from '../request.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
-import { inputItems } from './items.js';
+import { endsWithTrigger, inputItems } from './items.js';
 import { parseMetadata } from './metadata.js';
 import { parseToolChoice } from './tool-choice.js';
 import { parseTools } from './tools.js';
@@ -21,6 +21,11 @@ const textFormat = z.discriminatedUnion('type', [
     strict: optional(z.boolean()),
   }),
 ]);
+
+const contextManagement = z.object({
+  type: z.literal('compaction'),
+  compact_threshold: optional(z.int().min(1)),
+});
 
 /** Fields of the request other than those that have parsers of their own. */
 const settings = z.object({
@@ -53,6 +58,8 @@ const settings = z.object({
   top_logprobs: withDefault(z.int().min(0).max(20), () => 0),
   max_output_tokens: optional(z.int().min(1)),
   truncation: withDefault(z.enum(['auto', 'disabled']), () => 'disabled' as const),
+  context_management: withDefault(list(contextManagement), () => []),
+  append: withDefault(z.boolean(), () => false),
   user: optional(z.string()),
   safety_identifier: optional(z.string()),
   prompt_cache_key: optional(z.string()),
@@ -66,6 +73,9 @@ const UNSUPPORTED: Readonly<Record<string, (value: unknown) => boolean>> = {
   conversation: (value) => !isAbsent(value),
   prompt: (value) => !isAbsent(value),
 };
+
+/** What only makes sense where a client can speak while a response runs. */
+const SOCKET_FIELDS = ['stream_id', 'append'];
 
 /** Items parsed before others get their turn: about 4 ms of the slowest ones. */
 const SLICE_ITEMS = 500;
@@ -134,6 +144,9 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
     topLogprobs: fields.top_logprobs,
     maxOutputTokens: fields.max_output_tokens,
     truncation: fields.truncation,
+    compacts: endsWithTrigger(value['input']),
+    compactThreshold: fields.context_management[0]?.compact_threshold,
+    appends: fields.append,
     user: fields.user,
     safetyIdentifier: fields.safety_identifier,
     promptCacheKey: fields.prompt_cache_key,
@@ -154,11 +167,10 @@ function refuseUnsupported(body: Record<string, unknown>, transport: 'http' | 'w
       });
     }
   }
-  if (transport === 'http' && !isAbsent(body['stream_id'])) {
-    throw new ApiError('unsupported_parameter', {
-      param: 'stream_id',
-      message: "'stream_id' belongs to WebSocket connections only.",
-    });
+  for (const param of SOCKET_FIELDS) {
+    if (transport === 'websocket' || isAbsent(body[param]) || body[param] === false) continue;
+    const message = `'${param}' belongs to WebSocket connections only.`;
+    throw new ApiError('unsupported_parameter', { param, message });
   }
 }
 

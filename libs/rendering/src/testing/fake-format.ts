@@ -57,6 +57,7 @@ function renderItem(item: Item, calls: OpenCalls): Piece[] {
       return [START, `from ${name}`, BODY, typeof item.output === 'string' ? item.output : '', END];
     }
     case 'additional_tools':
+    case 'compaction':
       return [];
   }
 }

@@ -78,4 +78,6 @@ const PLAIN_REQUEST: ResponseRequest = {
   topP: 1,
   topLogprobs: 0,
   truncation: 'disabled',
+  compacts: false,
+  appends: false,
 };

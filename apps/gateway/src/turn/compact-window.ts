@@ -1,0 +1,56 @@
+import { historyOf, rulesOf, summaryItem, usersOf } from '@turnpike/conversation';
+import {
+  mintId,
+  type CompactionItem,
+  type MessageItem,
+  type ResponseRequest,
+  type Usage,
+} from '@turnpike/protocol';
+import { packExpansion } from '@turnpike/sealing';
+import { shownItems, TurnContext } from '@turnpike/turns';
+import { Validation } from '@turnpike/validation';
+import { artifactOf } from './artifact-of.js';
+import { beginningOf } from './beginning.js';
+import { summarise } from './compacting.js';
+import type { TurnParts } from './turn-run.js';
+
+/** A conversation made short: the input of a new one. */
+export interface CompactedWindow {
+  readonly id: string;
+  readonly object: 'response.compaction';
+  /** Seconds since the epoch. */
+  readonly created_at: number;
+  readonly output: readonly (MessageItem | CompactionItem)[];
+  readonly usage: Usage;
+}
+
+/**
+ * Compacts a conversation into a window: what users said, and one item that stands for the rest. Nothing of it is kept,
+ * so that it cannot be continued by its id.
+ * @throws ApiError as the turn would, and as {@link summarise} does
+ */
+export async function compactWindow(
+  request: ResponseRequest,
+  tenant: string,
+  signal: AbortSignal,
+  parts: Omit<TurnParts, 'keepAliveMs'>,
+): Promise<CompactedWindow> {
+  const { base, items, known } = await beginningOf({ request, tenant }, parts);
+  const id = mintId('response');
+  const history = () => historyOf(base);
+  const turn = new TurnContext({ id, tenant, request, items, known, history });
+  const artifacts = await parts.pipeline.run(turn, base?.artifacts);
+  const { text, usage } = await summarise({ turn, artifacts, pipeline: parts.pipeline, signal });
+  const all = shownItems([...turn.history(), ...turn.items]).entries.map(({ item }) => item);
+  const { addedTools } = artifactOf(artifacts, Validation);
+  const expansion = { items: [...rulesOf(all, addedTools), summaryItem(text)], replaces: false };
+  const encrypted_content = parts.sealer.seal(tenant, packExpansion(expansion));
+  const users = usersOf(all).map((item) => ({ ...item, id: item.id ?? mintId('message') }));
+  return {
+    id,
+    object: 'response.compaction',
+    created_at: Math.floor(Date.now() / 1000),
+    output: [...users, { type: 'compaction', id: mintId('compaction'), encrypted_content }],
+    usage,
+  };
+}

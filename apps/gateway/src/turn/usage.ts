@@ -1,0 +1,38 @@
+import type { EngineUsage } from '@turnpike/inference';
+import type { Usage } from '@turnpike/protocol';
+
+/** Counts are ours, from the ids themselves; only what was cached is the engine's word, and never above the prompt. */
+export function usageOf(
+  promptTokens: number,
+  outputTokens: number,
+  reasoningTokens: number,
+  engine: EngineUsage | undefined,
+): Usage {
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: {
+      cached_tokens: Math.min(engine?.cachedTokens ?? 0, promptTokens),
+      cache_write_tokens: 0,
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: promptTokens + outputTokens,
+  };
+}
+
+/** What two requests to an engine took together. */
+export function sumOf(a: Usage, b: Usage): Usage {
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    input_tokens_details: {
+      cached_tokens: a.input_tokens_details.cached_tokens + b.input_tokens_details.cached_tokens,
+      cache_write_tokens:
+        a.input_tokens_details.cache_write_tokens + b.input_tokens_details.cache_write_tokens,
+    },
+    output_tokens: a.output_tokens + b.output_tokens,
+    output_tokens_details: {
+      reasoning_tokens: a.output_tokens_details.reasoning_tokens + b.output_tokens_details.reasoning_tokens,
+    },
+    total_tokens: a.total_tokens + b.total_tokens,
+  };
+}

@@ -1,0 +1,153 @@
+import type { ConnectionCache } from '@turnpike/conversation';
+import {
+  ApiError,
+  isToolOutput,
+  parseInput,
+  quotable,
+  type Item,
+  type MessageItem,
+} from '@turnpike/protocol';
+import type { ResponseControl } from '../turn/response-control.js';
+import { errorFrame, noticeFrame, type ControlFrame } from './frames.js';
+
+export interface ControlsParts {
+  readonly tenant: string;
+  readonly cache: ConnectionCache;
+  readonly send: (json: string) => void;
+}
+
+/** Why a control event was not followed, as its refusal says it. */
+interface Refusal {
+  readonly type: 'invalid_request_error';
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+}
+
+/**
+ * Events about responses that run on a connection. They go past its queues: they would wait behind the response they are
+ * about. Each has a refusal of its own, which clients handle; an error frame instead would end their turn.
+ */
+export class Controls {
+  readonly #parts: ControlsParts;
+  readonly #running = new Map<string, ResponseControl>();
+
+  constructor(parts: ControlsParts) {
+    this.#parts = parts;
+  }
+
+  /** A response has begun. */
+  begin(responseId: string, control: ResponseControl): void {
+    this.#running.set(responseId, control);
+  }
+
+  /** It has ended. */
+  end(responseId: string): void {
+    this.#running.delete(responseId);
+  }
+
+  handle({ type, body, streamId }: ControlFrame): void {
+    const id = body[type === 'response.steer' ? 'previous_response_id' : 'response_id'];
+    try {
+      const control = this.#controlOf(id, type === 'response.append');
+      switch (type) {
+        case 'response.interrupt':
+          return control.interrupt();
+        case 'response.steer':
+          if (streamId !== undefined) throw refused('stream_id', "'stream_id' follows from the response");
+          return control.steer(inputOf(body, isUserMessage, 'user messages'));
+        case 'response.inject':
+          return control.answer(inputOf(body, isToolOutput, 'tool outputs'), true);
+        case 'response.append':
+          return control.answer(inputOf(body, isToolOutput, 'tool outputs'), false);
+      }
+    } catch (thrown) {
+      this.#refuse(ApiError.from(thrown), { type, body, streamId });
+    }
+  }
+
+  /**
+   * The control of a response that runs.
+   * @param alone whether it may be left out where only one runs
+   * @throws ApiError response_already_completed | response_not_found
+   */
+  #controlOf(id: unknown, alone: boolean): ResponseControl {
+    const only =
+      id === undefined && alone && this.#running.size === 1 ? [...this.#running.values()][0] : undefined;
+    const control = only ?? this.#running.get(typeof id === 'string' ? id : '');
+    if (control !== undefined) return control;
+    const { cache, tenant } = this.#parts;
+    const ended = typeof id === 'string' && cache.load(tenant, id) !== undefined;
+    throw new ApiError(ended ? 'response_already_completed' : 'response_not_found', {
+      param: 'response_id',
+      message: ended
+        ? `Response '${quotable(id)}' has already ended.`
+        : 'No response of this id is running on this connection.',
+    });
+  }
+
+  #refuse(error: ApiError, { type, body, streamId }: ControlFrame): void {
+    const refusal = refusalOf(error);
+    const { send } = this.#parts;
+    switch (type) {
+      case 'response.interrupt':
+        return send(
+          noticeFrame('response.interrupt.failed', streamId, {
+            response_id: body['response_id'] ?? null,
+            error: refusal,
+          }),
+        );
+      case 'response.steer': {
+        const steer = {
+          previous_response_id: body['previous_response_id'] ?? null,
+          input: body['input'] ?? null,
+        };
+        return send(noticeFrame('response.steer.failed', undefined, { error: refusal, steer }));
+      }
+      case 'response.inject': {
+        const { response_id = null, input = null } = body;
+        return send(noticeFrame('response.inject.failed', streamId, { response_id, input, error: refusal }));
+      }
+      case 'response.append':
+        return send(errorFrame(error, streamId));
+    }
+  }
+}
+
+/** What is wrong with the input of a control event has one code there; the message says what it is. */
+function refusalOf({ code, message, param }: ApiError): Refusal {
+  const own = [
+    'response_not_found',
+    'response_already_completed',
+    'steering_not_supported',
+    'too_many_pending_steers',
+  ];
+  return {
+    type: 'invalid_request_error',
+    code: own.includes(code) ? code : 'invalid_input',
+    message,
+    param: param ?? null,
+  };
+}
+
+/** @throws ApiError naming the field */
+function inputOf<T extends Item>(
+  body: Record<string, unknown>,
+  is: (item: Item) => item is T,
+  what: string,
+): T[] {
+  const items = parseInput(body['input']);
+  if (items.length === 0) throw refused('input', 'has to hold at least one item');
+  return items.map((item, index) => {
+    if (!is(item)) throw refused(`input[${index}]`, `only ${what} are taken here`);
+    return item;
+  });
+}
+
+function isUserMessage(item: Item): item is MessageItem {
+  return item.type === 'message' && item.role === 'user';
+}
+
+function refused(param: string, reason: string): ApiError {
+  return new ApiError('invalid_value', { param, message: `Invalid value for '${param}': ${reason}.` });
+}

@@ -1,0 +1,96 @@
+import type { Item, ResponseRequest } from '@turnpike/protocol';
+import type { LaneId } from '@turnpike/turns';
+import type { Steer } from '../turn/response-control.js';
+import type { TurnOutcome } from '../turn/turn-input.js';
+import { noticeFrame } from './frames.js';
+
+/** Responses of a connection for which steering input may be kept at once. */
+const MAX_HELD = 64;
+
+/**
+ * What becomes of steering input once its response has ended: a response that follows by itself, or, when the client has
+ * calls to answer first, the front of the request that answers them.
+ */
+export class Steering {
+  readonly #send: (json: string) => void;
+  /** By the response behind which it is to be heard; oldest first. */
+  readonly #held = new Map<string, { readonly lane: LaneId; readonly steers: readonly Steer[] }>();
+
+  constructor(send: (json: string) => void) {
+    this.#send = send;
+  }
+
+  /** The request that follows `request` by itself; undefined when none does. */
+  successorOf(request: ResponseRequest, outcome: TurnOutcome, lane: LaneId): ResponseRequest | undefined {
+    const { response, steers, waiting, failure } = outcome;
+    if (steers.length === 0) return undefined;
+    if (failure !== undefined) {
+      this.fail(response.id, steers, lane);
+      return undefined;
+    }
+    if (waiting.length > 0) {
+      this.#hold(response.id, lane, steers);
+      const required_input = response.output.flatMap((item) =>
+        isWaiting(item, waiting) ? [stubOf(item)] : [],
+      );
+      for (const { id } of steers) {
+        const steer = { id, previous_response_id: response.id };
+        const fields = { reason: 'waiting_for_required_input', required_input, steer };
+        this.#send(noticeFrame('response.steer.pending', lane, fields));
+      }
+      return undefined;
+    }
+    const input = steers.flatMap(({ items }) => [...items]);
+    return { ...request, input, previousResponseId: response.id };
+  }
+
+  /** The steering input that waits for a request like this one, in the order in which it came. */
+  heldFor({ previousResponseId }: ResponseRequest, lane: LaneId): Item[] {
+    const held = previousResponseId === undefined ? undefined : this.#held.get(previousResponseId);
+    return held !== undefined && held.lane === lane ? held.steers.flatMap(({ items }) => [...items]) : [];
+  }
+
+  /** The request that had it prepended has a response. */
+  heard({ previousResponseId }: ResponseRequest): void {
+    if (previousResponseId !== undefined) this.#held.delete(previousResponseId);
+  }
+
+  /** Tells the client that there will be no response to its steering input. */
+  fail(responseId: string, steers: readonly Steer[], lane: LaneId): void {
+    const error = {
+      type: 'invalid_request_error',
+      code: 'successor_creation_failed',
+      message: 'No response could be created for this input.',
+    };
+    for (const { id, items } of steers) {
+      const steer = { id, previous_response_id: responseId, input: items };
+      this.#send(noticeFrame('response.steer.failed', lane, { error, steer }));
+    }
+  }
+
+  #hold(responseId: string, lane: LaneId, steers: readonly Steer[]): void {
+    this.#held.set(responseId, { lane, steers });
+    for (const [oldest, held] of this.#held) {
+      if (this.#held.size <= MAX_HELD) break;
+      this.#held.delete(oldest);
+      this.fail(oldest, held.steers, held.lane);
+    }
+  }
+}
+
+type Call = Extract<TurnOutcome['response']['output'][number], { call_id: string }>;
+
+function isWaiting(
+  item: TurnOutcome['response']['output'][number],
+  waiting: readonly string[],
+): item is Call {
+  return 'call_id' in item && waiting.includes(item.call_id);
+}
+
+/** What a call wants to be answered with. Shapes: openai-node `response.steer.pending`. */
+function stubOf(call: Call): Record<string, unknown> {
+  const { call_id } = call;
+  return call.type === 'function_call'
+    ? { type: 'function_call_output', call_id, name: call.name }
+    : { type: 'custom_tool_call_output', call_id };
+}

@@ -1,0 +1,121 @@
+import type { AdditionalToolsItem, Item, MessageItem, MessagePart, Tool } from '@turnpike/protocol';
+import type { TurnItem } from '@turnpike/turns';
+
+/** What the model is asked for when a conversation is compacted. */
+export const SUMMARY_REQUEST: MessageItem = {
+  type: 'message',
+  role: 'user',
+  content: [
+    {
+      type: 'input_text',
+      text: [
+        'The conversation above is about to be removed from your context to make room. Write the notes that you will',
+        'continue from, for yourself. State: what the user asked for, with every constraint and preference; what has been',
+        'done and decided so far, and why; the exact names, paths, identifiers, numbers and commands that matter; what the',
+        'tools returned, as far as it is still needed; what failed; what is left to do, and the next step. Be complete and',
+        'brief. Do not call a tool and do not address the user.',
+      ].join(' '),
+    },
+  ],
+};
+
+/** What stands before a summary, so that the model does not take it for something it has just said. */
+const SUMMARY_INTRODUCTION =
+  'Notes on the earlier conversation, which was removed from the context to make room:\n\n';
+
+/**
+ * Most characters of user messages, and of a request's own items, that are kept as they were beside a summary: about
+ * 16,000 tokens of English.
+ */
+export const KEPT_CHARACTERS = 64 * 1024;
+
+/**
+ * A summary as the model sees it again: a note of its own. It is made of what users and tools said, so that it must not
+ * speak with a developer's authority.
+ */
+export function summaryItem(summary: string): MessageItem {
+  const text = SUMMARY_INTRODUCTION + summary;
+  return {
+    type: 'message',
+    role: 'assistant',
+    phase: 'commentary',
+    status: 'completed',
+    content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+  };
+}
+
+/** What a summary is made of. */
+export interface Compacted {
+  /** Every item before the request's own, as stages see them. */
+  readonly history: readonly TurnItem[];
+  /** The request's own. */
+  readonly items: readonly TurnItem[];
+  readonly summary: string;
+  /** Tools that joined the chain as items. */
+  readonly addedTools: readonly Tool[];
+}
+
+/**
+ * What a conversation goes on from in place of everything in it: what developers said, the tools that joined it, the
+ * latest user messages, the summary, and the items of the request that is about to be answered, with the calls they
+ * answer. Each kind is kept as far as it is short.
+ */
+export function compactedItems({ history, items, summary, addedTools }: Compacted): Item[] {
+  const before = history.map(({ item }) => item);
+  const own = items.map(({ item }) => item);
+  const keepsOwn = own.reduce((sum, item) => sum + charactersOf(item), 0) <= KEPT_CHARACTERS;
+  const summarised = keepsOwn ? before : [...before, ...own];
+  const answers = keepsOwn ? [...callsAnsweredBy(own, before), ...own.filter((item) => !isRule(item))] : [];
+  return [
+    ...rulesOf([...before, ...own], addedTools),
+    ...usersOf(summarised),
+    summaryItem(summary),
+    ...answers,
+  ];
+}
+
+/** What developers said and the tools that joined: neither is ever summarised. */
+export function rulesOf(items: readonly Item[], addedTools: readonly Tool[]): Item[] {
+  const tools: AdditionalToolsItem = { type: 'additional_tools', role: 'developer', tools: [...addedTools] };
+  return [...items.filter(isInstruction), ...(addedTools.length === 0 ? [] : [tools])];
+}
+
+/** The latest user messages that are short enough together, in their order. */
+export function usersOf(items: readonly Item[]): MessageItem[] {
+  const kept: MessageItem[] = [];
+  let characters = 0;
+  for (const item of items.toReversed()) {
+    if (item.type !== 'message' || item.role !== 'user') continue;
+    characters += charactersOf(item);
+    if (characters > KEPT_CHARACTERS) break;
+    kept.push(item);
+  }
+  return kept.reverse();
+}
+
+function isInstruction(item: Item): boolean {
+  return item.type === 'message' && (item.role === 'system' || item.role === 'developer');
+}
+
+function isRule(item: Item): boolean {
+  return isInstruction(item) || item.type === 'additional_tools';
+}
+
+/** Calls of `before` whose outputs are among `items`. */
+function callsAnsweredBy(items: readonly Item[], before: readonly Item[]): Item[] {
+  const ids = new Set(items.flatMap((item) => ('output' in item ? [item.call_id] : [])));
+  return ids.size === 0 ? [] : before.filter((item) => isCall(item) && ids.has(item.call_id));
+}
+
+function isCall(item: Item): item is Extract<Item, { name: string }> {
+  return item.type === 'function_call' || item.type === 'custom_tool_call';
+}
+
+function charactersOf(item: Item): number {
+  if (item.type === 'message') return partsLength(item.content);
+  return JSON.stringify(item).length;
+}
+
+function partsLength(parts: readonly MessagePart[]): number {
+  return parts.reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+}
