@@ -42,6 +42,7 @@ export function ratiosOf(rows, contexts) {
       socket.overheadMs / row('websocket', smallest).overheadMs,
     loop_ws_vs_http_replay: socket.loopMs / replay.loopMs,
     ttft_ws_vs_http_replay: socket.ttftMs / replay.ttftMs,
+    overhead_ws_vs_append: socket.overheadMs / row('append', largest).overheadMs,
     cpu_vs_floor: socket.cpuMs / row('floor', largest).cpuMs,
   };
 }

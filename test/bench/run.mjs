@@ -4,14 +4,15 @@ import { contextText } from './context.mjs';
 import { readOptions } from './options.mjs';
 import { cpuMs, startProcesses } from './processes.mjs';
 import { printStages, printTable, ratiosOf, summarise } from './report.mjs';
-import { floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
+import { appendTransport, floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
 
 const HELP = `npm run bench -- [options]
 
-An agent loop (one user message, then tool calls until the answer) over four transports, each part in a process of its own:
+An agent loop (one user message, then tool calls until the answer) over five transports, each part in a process of its own:
   http-replay    POST, whole history each turn, no reuse: how a plain gateway works
   http-previous  POST with previous_response_id and new items only
   websocket      WebSocket mode with previous_response_id and new items only
+  append         WebSocket mode with one response that stays open (experimental): response.append instead of a new turn
   floor          a bare WebSocket pass-through to the engine (test/bench/floor.mjs)
 
 Options:
@@ -60,6 +61,7 @@ const transports = {
     server: processes.gateway,
   },
   websocket: { open: () => webSocketTransport(processes.gateway.url), server: processes.gateway },
+  append: { open: () => appendTransport(processes.gateway.url), server: processes.gateway },
   floor: { open: () => floorTransport(processes.floor.url), server: processes.floor },
 };
 

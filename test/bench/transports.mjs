@@ -86,6 +86,43 @@ export async function webSocketTransport(url) {
   };
 }
 
+/** One response that stays open: a loop's tool outputs are appended to it. */
+export async function appendTransport(url) {
+  const socket = await connect(`${url.replace('http', 'ws')}/v1/responses`);
+  let before;
+  return {
+    async turn({ input }) {
+      const watch = new Watch();
+      const frame =
+        before === undefined
+          ? { type: 'response.create', ...SETTINGS, store: false, append: true, input }
+          : { type: 'response.append', input };
+      socket.send(JSON.stringify(frame));
+      await until(socket, (event) => {
+        const ended = watch.see(event);
+        if (event.type === 'response.done') watch.response = { id: event.response_id, usage: event.usage };
+        return ended || event.type === 'response.done';
+      });
+      const result = watch.result();
+      const usage = sinceLast(result.usage, before);
+      before = result.usage;
+      return { ...result, usage };
+    },
+    close: () => socket.close(),
+  };
+}
+
+/** What one step of a response took, from the counts of the whole response behind it and before it. */
+function sinceLast(usage, before) {
+  if (before === undefined) return usage;
+  const { cached_tokens } = usage.input_tokens_details;
+  return {
+    input_tokens: usage.input_tokens - before.input_tokens,
+    input_tokens_details: { cached_tokens: cached_tokens - before.input_tokens_details.cached_tokens },
+    output_tokens: usage.output_tokens - before.output_tokens,
+  };
+}
+
 /** The bare pass-through: this client does the rendering, outside of what is timed. */
 export async function floorTransport(url) {
   const socket = await connect(url.replace('http', 'ws'));

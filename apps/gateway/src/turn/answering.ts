@@ -199,7 +199,13 @@ export class Answering {
         const output = assembler.items.flatMap(({ item }) =>
           'call_id' in item && waiting.has(item.call_id) ? [item] : [],
         );
-        sink.send([assembler.notice('response.done', { response_id: assembler.response.id, output })]);
+        sink.send([
+          assembler.notice('response.done', {
+            response_id: assembler.response.id,
+            output,
+            usage: this.#usage,
+          }),
+        ]);
       }
       await control.untilAnswered(gone);
       return true;
