@@ -43,6 +43,7 @@ export const ERRORS = {
   not_found: [404, 'invalid_request_error', 'There is nothing at this address.'],
   model_not_found: [404, 'invalid_request_error', 'The model does not exist.'],
   item_not_found: [404, 'invalid_request_error', 'Item not found.'],
+  conversation_not_found: [404, 'invalid_request_error', 'Conversation not found.'],
   response_not_found: [404, 'invalid_request_error', 'Response not found.'],
   method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],

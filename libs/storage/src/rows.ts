@@ -45,6 +45,13 @@ function itemRow(id: string, position: number, isOutput: 0 | 1, { item, sampled 
     position,
     is_output: isOutput,
     item_id: item.id ?? null,
+    ...contentOf({ item, sampled }),
+  };
+}
+
+/** An item with what was sampled for it, as {@link turnItemOf} reads it. */
+export function contentOf({ item, sampled }: TurnItem): Pick<ItemRow, 'body' | 'format' | 'ids'> {
+  return {
     body: JSON.stringify(item),
     format: sampled?.format ?? null,
     ids: sampled === undefined ? null : idsToBytes(sampled.ids),
