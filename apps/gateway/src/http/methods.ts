@@ -4,6 +4,10 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/responses\/input_tokens$/, ['POST']],
   [/^\/responses\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/input_items$/, ['GET']],
+  [/^\/conversations$/, ['POST']],
+  [/^\/conversations\/[^/]+$/, ['GET', 'POST', 'DELETE']],
+  [/^\/conversations\/[^/]+\/items$/, ['GET', 'POST']],
+  [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/models(?:\/[^/]+)?$/, ['GET']],
 ];
 
