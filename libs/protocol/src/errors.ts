@@ -46,6 +46,7 @@ export const ERRORS = {
   model_not_found: [404, 'invalid_request_error', 'The model does not exist.'],
   item_not_found: [404, 'invalid_request_error', 'Item not found.'],
   response_already_completed: [400, 'invalid_request_error', 'The response has already ended.'],
+  conversation_not_found: [404, 'invalid_request_error', 'Conversation not found.'],
   response_not_found: [404, 'invalid_request_error', 'Response not found.'],
   method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],

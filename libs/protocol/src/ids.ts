@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 /** Prefix of each kind of id on the wire. */
 export const ID_PREFIX = {
   response: 'resp',
+  conversation: 'conv',
   message: 'msg',
   reasoning: 'rs',
   function_call: 'fc',

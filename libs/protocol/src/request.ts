@@ -32,6 +32,8 @@ export interface ResponseRequest {
   /** New items only. */
   input: Item[];
   previousResponseId?: string | undefined;
+  /** Id of the conversation that the turn belongs to; excludes `previousResponseId` and `store: false`. */
+  conversation?: string | undefined;
   instructions?: string | undefined;
   /** As sent; validated when `toolsKey` is new to the chain. */
   tools: Tool[];

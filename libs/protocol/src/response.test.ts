@@ -17,6 +17,7 @@ describe('newResponse', () => {
       object: 'response',
       created_at: 1_764_000_000,
       completed_at: null,
+      conversation: null,
       status: 'in_progress',
       background: false,
       error: null,

@@ -26,6 +26,8 @@ export interface ResponseObject {
   /** Seconds since the epoch. */
   created_at: number;
   completed_at: number | null;
+  /** The conversation that its items were added to. */
+  conversation: { id: string } | null;
   status: ResponseStatus;
   background: false;
   error: { code: string; message: string } | null;
@@ -64,6 +66,7 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
     object: 'response',
     created_at: createdAt,
     completed_at: null,
+    conversation: request.conversation === undefined ? null : { id: request.conversation },
     status: 'in_progress',
     background: false,
     error: null,

@@ -62,6 +62,45 @@ const MIGRATIONS: readonly Migration[] = [
       await db.schema.alterTable('items').addColumn('expansion', 'text').execute();
     },
   },
+  {
+    name: 'conversations, conversation_items',
+    async up({ schema }, kind) {
+      await schema
+        .createTable('conversations')
+        .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('created_at', 'bigint', (column) => column.notNull())
+        .addColumn('deleted_at', 'bigint')
+        .addColumn('metadata', 'text', (column) => column.notNull())
+        .addColumn('version', 'integer', (column) => column.notNull())
+        .addColumn('next_position', 'integer', (column) => column.notNull())
+        .addColumn('head_id', 'text')
+        .addColumn('head_end', 'integer', (column) => column.notNull())
+        .execute();
+      await schema
+        .createIndex('conversations_by_deletion')
+        .on('conversations')
+        .column('deleted_at')
+        .execute();
+      await schema
+        .createTable('conversation_items')
+        .addColumn('conversation_id', 'text', (column) => column.notNull().references('conversations.id'))
+        .addColumn('position', 'integer', (column) => column.notNull())
+        .addColumn('item_id', 'text', (column) => column.notNull())
+        .addColumn('body', 'text', (column) => column.notNull())
+        .addColumn('format', 'text')
+        .addColumn('ids', BYTES[kind])
+        .addColumn('expansion', 'text')
+        .addPrimaryKeyConstraint('conversation_items_key', ['conversation_id', 'position'])
+        .execute();
+      await schema
+        .createIndex('conversation_items_by_id')
+        .unique()
+        .on('conversation_items')
+        .column('item_id')
+        .execute();
+    },
+  },
 ];
 
 /** Any number that no one else locks in this database. */

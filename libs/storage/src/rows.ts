@@ -39,17 +39,22 @@ export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs):
   };
 }
 
-function itemRow(
-  id: string,
-  position: number,
-  isOutput: 0 | 1,
-  { item, sampled, expansion }: TurnItem,
-): ItemRow {
+function itemRow(id: string, position: number, isOutput: 0 | 1, entry: TurnItem): ItemRow {
   return {
     response_id: id,
     position,
     is_output: isOutput,
-    item_id: item.id ?? null,
+    item_id: entry.item.id ?? null,
+    ...contentOf(entry),
+  };
+}
+
+/** Columns that hold an item with all that is known of it. */
+export type ItemContent = Pick<ItemRow, 'body' | 'format' | 'ids' | 'expansion'>;
+
+/** An item as columns, as {@link turnItemOf} reads them. */
+export function contentOf({ item, sampled, expansion }: TurnItem): ItemContent {
+  return {
     body: JSON.stringify(item),
     format: sampled?.format ?? null,
     ids: sampled === undefined ? null : idsToBytes(sampled.ids),
@@ -76,8 +81,7 @@ function artifactRows({ id, parent, artifacts }: ChainNode, codecs: Codecs): Art
   return rows;
 }
 
-export function turnItemOf(row: Pick<ItemRow, 'body' | 'format' | 'ids' | 'expansion'>): TurnItem {
-  const { body, format, ids, expansion } = row;
+export function turnItemOf({ body, format, ids, expansion }: ItemContent): TurnItem {
   return {
     item: JSON.parse(body) as Item,
     ...(format !== null && ids !== null && { sampled: { format, ids: idsFromBytes(ids) } }),

@@ -54,8 +54,46 @@ export interface ArtifactRow {
   ids: IdBytes;
 }
 
+/** One conversation. Its items are {@link ConversationItemRow}. */
+export interface ConversationRow {
+  id: string;
+  tenant: string;
+  /** Milliseconds since the epoch. */
+  created_at: number;
+  /** Set from the moment (ms) it is not found any more; its rows go after that. */
+  deleted_at: number | null;
+  /** JSON. */
+  metadata: string;
+  /** Counts the changes of its items. */
+  version: number;
+  /** Of the next item. Positions are never used twice. */
+  next_position: number;
+  /** The response that holds all items up to position `head_end`. */
+  head_id: string | null;
+  /** -1 without a head. */
+  head_end: number;
+}
+
+/** One item of a conversation. */
+export interface ConversationItemRow {
+  conversation_id: string;
+  /** Ascending, with gaps where items were taken out. */
+  position: number;
+  /** The item's own id. */
+  item_id: string;
+  /** The item as JSON. */
+  body: string;
+  /** Format and ids it was sampled in. */
+  format: string | null;
+  ids: IdBytes | null;
+  /** What a sealed item stands for, as JSON. */
+  expansion: string | null;
+}
+
 /** Tables of the store. */
 export interface StoreSchema {
+  conversations: ConversationRow;
+  conversation_items: ConversationItemRow;
   responses: ResponseRow;
   items: ItemRow;
   artifacts: ArtifactRow;

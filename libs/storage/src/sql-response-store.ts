@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { readChain } from './chain.js';
 import { responseOf, rowsOf, turnItemOf, type Codecs, type NodeRows } from './rows.js';
 import type { StoreSchema } from './schema.js';
+import { ID, INSERT_ROWS } from './statements.js';
 
 export interface SqlStoreOptions {
   readonly codecs: Codecs;
@@ -12,12 +13,8 @@ export interface SqlStoreOptions {
   readonly retentionMs: number;
 }
 
-/** Rows of one insert. SQLite takes 32,766 parameters a statement; and between two inserts others get their turn. */
-const INSERT_ROWS = 500;
 /** What one sweep deletes at once: so many ends of chains, and so far back from each. About 10 ms of SQLite. */
 const SWEEP = { ends: 20, steps: 20 };
-/** Anything else was never minted here; Postgres refuses some of it. */
-const ID = /^[\x21-\x7e]{1,256}$/;
 const NO_CODECS: Codecs = new Map();
 
 /**

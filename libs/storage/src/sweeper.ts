@@ -1,14 +1,17 @@
-import type { SqlResponseStore } from './sql-response-store.js';
-
 const INTERVAL_MS = 10 * 60_000;
 
-/** Removes expired responses now and then; keeps no process alive. */
+/** A store that removes what is not to be found any more, in small batches. */
+export interface Sweepable {
+  sweep(): Promise<unknown>;
+}
+
+/** Removes what has expired or was deleted now and then; keeps no process alive. */
 export class Sweeper {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
 
   /** @param onFailure called when a sweep failed; the next one tries again */
-  constructor(store: Pick<SqlResponseStore, 'sweep'>, onFailure: (error: unknown) => void) {
+  constructor(store: Sweepable, onFailure: (error: unknown) => void) {
     const sweep = () => {
       this.#running ??= store
         .sweep()

@@ -11,7 +11,7 @@ export interface TurnStart {
   readonly request: ResponseRequest;
   /** The new input items. */
   readonly items: readonly TurnItem[];
-  /** Items of the request that came before those and need no folding; default 0. */
+  /** Items of the request that came before those and need no folding, see {@link Turn.known}; default 0. */
   readonly known?: number;
   /** Items from the root to the parent; called only by a fold that has to start anew. */
   readonly history: () => readonly TurnItem[];

@@ -26,7 +26,10 @@ export interface Turn {
   readonly request: ResponseRequest;
   /** The items to fold: new input, or, once the model is done, its output. */
   readonly items: readonly TurnItem[];
-  /** Items of the request that came before these and are known: the first of these stands at `input[known]`. */
+  /**
+   * Items of the request that came before these and are known: the first of these stands at `input[known]`. Negative
+   * when as many of these come from a conversation, and only those behind them from the request.
+   */
   readonly known: number;
   /** `input` may be refused by a stage; `output` is what the model did and is always taken in. */
   readonly phase: 'input' | 'output';

@@ -15,7 +15,7 @@ const customOutput = (id: string) => ({ type: 'custom_tool_call_output', call_id
 const user = { role: 'user', content: 'never mind' };
 
 function fold(items: unknown[], waiting: WaitingCalls = new Map()): WaitingCalls {
-  return foldCalls(waiting, parseInput(items));
+  return foldCalls(waiting, parseInput(items), 'input');
 }
 
 function errorOf(action: () => unknown): ApiError {

@@ -13,9 +13,10 @@ const SPOKEN = { function_call: 'function call', custom_tool_call: 'custom tool 
 
 /**
  * The calls that wait after these items. A call that was cut short never waits: no client can answer it.
+ * @param param the field that the items come from
  * @throws ApiError tool_output_mismatch for an output without its call
  */
-export function foldCalls(waiting: WaitingCalls, items: Iterable<Item>): WaitingCalls {
+export function foldCalls(waiting: WaitingCalls, items: Iterable<Item>, param: string): WaitingCalls {
   let next: Map<string, ToolCallItem['type']> | undefined;
   const change = () => (next ??= new Map(waiting));
   for (const item of items) {
@@ -23,7 +24,7 @@ export function foldCalls(waiting: WaitingCalls, items: Iterable<Item>): Waiting
       if (item.status !== 'incomplete') change().set(item.call_id, item.type);
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       const call = OUTPUT_OF[item.type];
-      if ((next ?? waiting).get(item.call_id) !== call) throw orphan(call, item.call_id);
+      if ((next ?? waiting).get(item.call_id) !== call) throw orphan(call, item.call_id, param);
       change().delete(item.call_id);
     }
   }
@@ -43,9 +44,9 @@ export function requireAnswered(waiting: WaitingCalls): void {
   }
 }
 
-function orphan(call: ToolCallItem['type'], callId: string): ApiError {
+function orphan(call: ToolCallItem['type'], callId: string, param: string): ApiError {
   return new ApiError('tool_output_mismatch', {
-    param: 'input',
+    param,
     message: `No tool call found for ${SPOKEN[call]} output with call_id ${quotable(callId)}.`,
   });
 }

@@ -21,10 +21,14 @@ export class ValidationStage implements TurnStage<Validated> {
   readonly needs = [];
 
   advance(previous: Validated | undefined, turn: Turn): Validated {
-    const before = previous ?? fold(NOTHING, turn, turn.history());
-    const validated = fold(before, turn, turn.items);
+    const { known, items } = turn;
+    const before = previous ?? fold(NOTHING, turn, turn.history(), 'input');
+    const kept = Math.max(0, -known);
+    const joined = kept === 0 ? before : fold(before, turn, items.slice(0, kept), 'conversation');
+    const brought = kept === 0 ? items : items.slice(kept);
+    const validated = fold(joined, turn, brought, 'input');
     if (turn.phase === 'input') {
-      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${turn.known + index}]`));
+      brought.forEach(({ item }, index) => refuseMedia(item, `input[${kept + known + index}]`));
       requireCallable(turn.request, validated.addedTools);
       answerCheck(turn.request.text.format);
       if (turn.request.generate) requireAnswered(validated.waitingCalls);
@@ -33,19 +37,24 @@ export class ValidationStage implements TurnStage<Validated> {
   }
 }
 
-function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[]): Validated {
+/** @param param the field that the items come from */
+function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[], param: string): Validated {
   const { startsAnew, entries } = shownItems(turnItems);
   const before = startsAnew ? NOTHING : known;
   const items = entries.map(({ item }) => item);
   turn.count('items_validated', items.length);
-  const waitingCalls = foldCalls(before.waitingCalls, items);
+  const waitingCalls = foldCalls(before.waitingCalls, items, param);
   const addedTools = foldTools(before.addedTools, items);
   const changed = waitingCalls !== before.waitingCalls || addedTools !== before.addedTools;
   return changed ? { waitingCalls, addedTools } : before;
 }
 
-/** No engine behind this server takes images or files, and an answer that ignored them would be wrong. */
-function refuseMedia(item: Item, path: string): void {
+/**
+ * No engine behind this server takes images or files, and an answer that ignored them would be wrong.
+ * @param path of the item, as in `input[2]`
+ * @throws ApiError unsupported_parameter naming the part
+ */
+export function refuseMedia(item: Item, path: string): void {
   if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
   else if ('output' in item && typeof item.output !== 'string')
     refuseMediaParts(item.output, `${path}.output`);

@@ -30,7 +30,7 @@ const key = z.strictObject({
   tenant: z.string().min(1),
 });
 
-/** Where `store: true` responses are kept. DATABASE_URL in the environment chooses `postgres`. */
+/** Where `store: true` responses and conversations are kept. DATABASE_URL in the environment chooses `postgres`. */
 const store = z.strictObject({
   /** `memory`: within `limits.storeBytes`, and nothing survives a restart. */
   kind: z.enum(['sqlite', 'postgres', 'memory']).default('sqlite'),
@@ -88,7 +88,7 @@ const limits = z.strictObject({
     .int()
     .min(1_000)
     .default(60 * 60_000),
-  /** Bytes of conversation that `store: true` responses may keep in memory. */
+  /** Bytes that `store: true` responses may keep in memory; with `kind: memory` conversations may keep as many again. */
   storeBytes: z
     .int()
     .min(0)

@@ -5,6 +5,10 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/responses\/compact$/, ['POST']],
   [/^\/responses\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/input_items$/, ['GET']],
+  [/^\/conversations$/, ['POST']],
+  [/^\/conversations\/[^/]+$/, ['GET', 'POST', 'DELETE']],
+  [/^\/conversations\/[^/]+\/items$/, ['GET', 'POST']],
+  [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/models(?:\/[^/]+)?$/, ['GET']],
 ];
 

@@ -41,17 +41,28 @@ export function pageOf<Entry extends { readonly id?: string | undefined }>(
 ): Page<Entry> {
   const ordered = order === 'asc' ? entries : entries.toReversed();
   const before = after === undefined ? -1 : ordered.findIndex(({ id }) => id === after);
-  if (after !== undefined && before === -1) {
-    throw invalid('after', `must be the id of an entry of this list, and '${quotable(after)}' is none`);
-  }
-  const data = ordered.slice(before + 1, before + 1 + limit);
+  if (after !== undefined && before === -1) throw unknownCursor(after);
+  const end = before + 1 + limit;
+  return pageFrom(ordered.slice(before + 1, end), end < ordered.length);
+}
+
+/** @param data the entries of the page, in its order */
+export function pageFrom<Entry extends { readonly id?: string | undefined }>(
+  data: readonly Entry[],
+  hasMore: boolean,
+): Page<Entry> {
   return {
     object: 'list',
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: before + 1 + limit < ordered.length,
+    has_more: hasMore,
   };
+}
+
+/** @returns ApiError invalid_value for an `after` that is no entry of the list */
+export function unknownCursor(after = ''): ApiError {
+  return invalid('after', `must be the id of an entry of this list, and '${quotable(after)}' is none`);
 }
 
 function invalid(param: string, reason: string): ApiError {

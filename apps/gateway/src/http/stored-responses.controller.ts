@@ -1,10 +1,11 @@
 import { Controller, Delete, Get, Headers, Inject, Param, Query, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { ResponseStore, StoredResponse } from '@turnpike/conversation';
-import { ApiError, mintId, quotable } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { Response } from 'express';
 import { STORE } from '../tokens.js';
 import { pageOf, parsePageQuery } from './page.js';
+import { identify } from './request-id.js';
 
 type QueryParameters = Record<string, unknown>;
 
@@ -70,8 +71,4 @@ export class StoredResponsesController {
 function unknown(id: string): ApiError {
   const message = `Response with id '${quotable(id)}' not found.`;
   return new ApiError('response_not_found', { param: 'response_id', message });
-}
-
-function identify(answer: Response): void {
-  answer.set('x-request-id', mintId('request'));
 }

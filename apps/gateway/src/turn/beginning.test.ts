@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { createNode, MemoryResponseStore, ReplayIndex, type ResponseNode } from '@turnpike/conversation';
+import {
+  createNode,
+  MemoryConversationStore,
+  MemoryResponseStore,
+  ReplayIndex,
+  type ResponseNode,
+} from '@turnpike/conversation';
 import { newResponse, parseRequest } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import { beginningOf } from './beginning.js';
@@ -24,7 +30,12 @@ async function baseOf(known: ResponseNode[], texts: string[], store: boolean): P
   const replays = new ReplayIndex(100);
   for (const node of known) replays.add(node, node.parent, node.input);
   const input = texts.map((content) => ({ role: 'user', content }));
-  const parts = { store: new MemoryResponseStore(100), sealer: new Sealer([Buffer.alloc(32, 1)]), replays };
+  const parts = {
+    store: new MemoryResponseStore(100),
+    conversations: new MemoryConversationStore(100),
+    sealer: new Sealer([Buffer.alloc(32, 1)]),
+    replays,
+  };
   const request = parseRequest({ model: 'm', input, store }, 'http');
   return (await beginningOf({ request, tenant: 't' }, parts)).base?.id;
 }

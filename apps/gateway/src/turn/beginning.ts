@@ -1,12 +1,10 @@
-import {
-  resolveParent,
-  type ChainNode,
-  type ReplayIndex,
-  type ResponseNode,
-  type ResponseStore,
-} from '@turnpike/conversation';
-import type { Sealer } from '@turnpike/sealing';
+import { resolveParent, type ChainNode, type ReplayIndex, type ResponseNode } from '@turnpike/conversation';
 import type { TurnItem } from '@turnpike/turns';
+import {
+  conversationBeginning,
+  type BegunConversation,
+  type ConversationParts,
+} from './conversation-beginning.js';
 import type { TurnInput } from './turn-input.js';
 import { turnItems } from './turn-items.js';
 
@@ -16,30 +14,32 @@ export interface Beginning {
   readonly base: ResponseNode | undefined;
   /** Items that are new to it. */
   readonly items: readonly TurnItem[];
-  /** How many items of the request came before those, and are known. */
+  /** How many items of the request came before those, and are known; negative as in `Turn.known`. */
   readonly known: number;
   /** The response that the new one follows in the tree. */
   readonly parent: ResponseNode | undefined;
   /** Items that the new response holds as its own input. */
   readonly input: readonly TurnItem[];
+  /** The conversation that the turn belongs to. */
+  readonly conversation?: BegunConversation;
 }
 
-export interface BeginningParts {
-  readonly store: ResponseStore;
-  readonly sealer: Sealer;
+export interface BeginningParts extends ConversationParts {
   readonly replays: ReplayIndex;
 }
 
 /**
- * Finds what a request continues: the response it names, or, when it brings a conversation whole, the longest
- * beginning of it that was made here.
- * @throws ApiError previous_response_not_found | invalid_encrypted_content
+ * Finds what a request continues: the conversation or response it names, or, when it brings a conversation whole, the
+ * longest beginning of it that was made here.
+ * @throws ApiError conversation_not_found | previous_response_not_found | invalid_encrypted_content
  */
 export async function beginningOf(
   { request, tenant, connection }: Pick<TurnInput, 'request' | 'tenant' | 'connection'>,
-  { store, sealer, replays }: BeginningParts,
+  parts: BeginningParts,
 ): Promise<Beginning> {
-  const { previousResponseId } = request;
+  const { store, sealer, replays } = parts;
+  const { previousResponseId, conversation } = request;
+  if (conversation !== undefined) return conversationBeginning(conversation, request.input, tenant, parts);
   if (previousResponseId !== undefined) {
     const sources = connection === undefined ? [store] : [connection.cache, connection.lost, store];
     const parent = await resolveParent(tenant, previousResponseId, sources);

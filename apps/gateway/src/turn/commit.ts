@@ -1,11 +1,18 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
-import { createNode, estimateBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
+import {
+  createNode,
+  estimateBytes,
+  type ConversationStore,
+  type ResponseNode,
+  type ResponseStore,
+} from '@turnpike/conversation';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
 import type { AnsweredChain } from './answering.js';
 import { artifactOf } from './artifact-of.js';
 import type { Beginning } from './beginning.js';
+import { appendTurn } from './conversation-commit.js';
 import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
 
@@ -17,20 +24,23 @@ export interface CommitInput {
   readonly input: TurnInput;
   readonly pipeline: Pipeline;
   readonly store: ResponseStore;
+  readonly conversations: ConversationStore;
 }
 
 /**
- * Folds the rest of the output in and makes the response known: to its connection, and to the store when it is to be
- * stored.
+/**
+ * Folds the rest of the output in and makes the response known: to its conversation, to its connection, and to the store
+ * when it is to be stored.
  * @returns the response in the tree
  */
 export async function commit({
   chain: { turn, artifacts, output: before, folded },
-  beginning: { parent, input: ownInput },
+  beginning: { parent, input: ownInput, conversation },
   assembler,
   input: { request, tenant, connection },
   pipeline,
   store,
+  conversations,
 }: CommitInput): Promise<ResponseNode> {
   const format = artifactOf(artifacts, Routing).format.name;
   const rest: TurnItem[] = assembler.items
@@ -50,6 +60,7 @@ export async function commit({
     artifacts: known,
     ownBytes: estimateBytes([settings, ...ownInput, ...output]) + promptBytes(parent, known),
   });
+  if (conversation !== undefined) await appendTurn(conversations, conversation, node);
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);
   return node;

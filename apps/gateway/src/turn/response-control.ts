@@ -70,7 +70,7 @@ export class ResponseControl {
    */
   answer(outputs: readonly ToolOutputItem[], acknowledges: boolean): void {
     if (this.#closed) throw new ApiError('response_already_completed');
-    foldCalls(this.waiting(), outputs);
+    foldCalls(this.waiting(), outputs, 'input');
     this.#outputs.push(...outputs.map((output) => ({ ...output, id: output.id ?? mintId(output.type) })));
     if (acknowledges) this.#notice('response.inject.created', { response_id: this.#id });
     this.#onChange?.();
@@ -84,7 +84,7 @@ export class ResponseControl {
   /** Calls of this response that have no output yet. */
   waiting(): WaitingCalls {
     const items = this.#options.assembler.items.map(({ item }) => item);
-    return foldCalls(new Map(), [...items, ...this.#outputs]);
+    return foldCalls(new Map(), [...items, ...this.#outputs], 'input');
   }
 
   /** Whether the client has answered a call that the model has not gone on from yet. */

@@ -3,12 +3,19 @@ import { unpackExpansion, unpackSampledIds, type Sealer } from '@turnpike/sealin
 import type { TurnItem } from '@turnpike/turns';
 
 /**
- * The new items of a turn. Reasoning that comes back with what this server sealed into it is folded with the ids that
+/**
+ * The items of a request. Reasoning that comes back with what this server sealed into it is folded with the ids that
  * were sampled for it, token for token; what somebody else sealed cannot be read and is passed over. A compaction that
  * cannot be read is refused: the model would not know what the conversation is about.
+ * @param field that the request has them in
  * @throws ApiError invalid_encrypted_content for what was changed, or sealed for another tenant
  */
-export function turnItems(input: readonly Item[], tenant: string, sealer: Sealer): TurnItem[] {
+export function turnItems(
+  input: readonly Item[],
+  tenant: string,
+  sealer: Sealer,
+  field: 'input' | 'items' = 'input',
+): TurnItem[] {
   return input.map((item, index): TurnItem => {
     if (item.type !== 'reasoning' && item.type !== 'compaction') return { item };
     if (item.encrypted_content === undefined) return { item };
@@ -16,7 +23,7 @@ export function turnItems(input: readonly Item[], tenant: string, sealer: Sealer
     if (opened.kind === 'foreign' && item.type === 'reasoning') return { item };
     const read = opened.kind === 'opened' ? readSealed(item.type, opened.bytes) : undefined;
     if (read === undefined) {
-      throw new ApiError('invalid_encrypted_content', { param: `input[${index}].encrypted_content` });
+      throw new ApiError('invalid_encrypted_content', { param: `${field}[${index}].encrypted_content` });
     }
     return { item, ...read };
   });

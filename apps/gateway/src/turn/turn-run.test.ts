@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryResponseStore, type ResponseNode } from '@turnpike/conversation';
+import { MemoryConversationStore, MemoryResponseStore, type ResponseNode } from '@turnpike/conversation';
 import { harmony, TokenEncoder } from '@turnpike/formats';
 import type { EngineClient } from '@turnpike/inference';
 import { parseRequest, type EventFrame } from '@turnpike/protocol';
@@ -49,7 +49,14 @@ function service(store: MemoryResponseStore): TurnService {
       today: () => '2026-01-31',
     }),
   });
-  return new TurnService(stages, store, new Sealer([Buffer.alloc(32, 1)]), configSchema.parse({}));
+  const sealer = new Sealer([Buffer.alloc(32, 1)]);
+  return new TurnService(
+    stages,
+    store,
+    new MemoryConversationStore(1_000_000),
+    sealer,
+    configSchema.parse({}),
+  );
 }
 
 async function run(store: MemoryResponseStore) {

@@ -151,6 +151,6 @@ export class TurnRun {
 }
 
 /** Steered input becomes a response of its own behind this one, which is only sure to be whole without compaction. */
-function isSteerable({ compacts, compactThreshold, appends }: ResponseRequest): boolean {
-  return !compacts && compactThreshold === undefined && !appends;
+function isSteerable({ compacts, compactThreshold, appends, conversation }: ResponseRequest): boolean {
+  return !compacts && compactThreshold === undefined && !appends && conversation === undefined;
 }

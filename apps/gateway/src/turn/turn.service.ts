@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ReplayIndex, type ResponseStore } from '@turnpike/conversation';
+import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE } from '../tokens.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
@@ -20,12 +20,14 @@ export class TurnService {
   constructor(
     @Inject(STAGE_LIST) stages: StageList,
     @Inject(STORE) store: ResponseStore,
+    @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
     @Inject(CONFIG) config: Config,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
       store,
+      conversations,
       sealer,
       replays: new ReplayIndex(config.limits.replayBytes),
       keepAliveMs: config.limits.keepAliveMs,
@@ -37,7 +39,8 @@ export class TurnService {
    * @throws ApiError naming the field at fault
    */
   async read(body: unknown, transport: 'http' | 'websocket', tenant: string): Promise<ResponseRequest> {
-    return parseRequestInSlices(await expandReferences(body, tenant, this.#parts.store), transport);
+    const { store, conversations } = this.#parts;
+    return parseRequestInSlices(await expandReferences(body, tenant, [store, conversations]), transport);
   }
 
   /**

@@ -207,7 +207,6 @@ describe('parseRequest', () => {
     ['an item', { model: 'm', input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content'],
     ['a tool', { model: 'm', tools: [{ type: 'function' }] }, 'missing_required_parameter', 'tools[0].name'],
     ['background', { model: 'm', background: true }, 'unsupported_parameter', 'background'],
-    ['a conversation', { model: 'm', conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
     [
       'two parents',
       { model: 'm', conversation: 'conv_1', previous_response_id: 'resp_1' },

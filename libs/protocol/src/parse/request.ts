@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ApiError } from '../errors.js';
 import type { Item } from '../items.js';
 import type { ResponseRequest } from '../request.js';
+import { parseConversation } from './conversation.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
 import { endsWithTrigger, inputItems } from './items.js';
 import { parseMetadata } from './metadata.js';
@@ -70,7 +71,6 @@ const settings = z.object({
 /** Features that change what an answer is: leaving them out silently would be wrong, so they are refused. */
 const UNSUPPORTED: Readonly<Record<string, (value: unknown) => boolean>> = {
   background: (value) => value === true,
-  conversation: (value) => !isAbsent(value),
   prompt: (value) => !isAbsent(value),
 };
 
@@ -126,6 +126,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
     model: fields.model,
     input,
     previousResponseId: fields.previous_response_id,
+    conversation: parseConversation(value['conversation'], fields.store),
     instructions: fields.instructions,
     tools,
     toolsKey: key,
