@@ -1,4 +1,4 @@
-import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
+import { ApiError, type Item, type MessagePart, type ToolOutputItem } from '@turnpike/protocol';
 import { stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import { answerCheck } from './answer-schema.js';
 import { requireCallable } from './tool-choice.js';
@@ -24,7 +24,10 @@ export class ValidationStage implements TurnStage<Validated> {
     const before = previous ?? fold(NOTHING, turn, turn.history());
     const validated = fold(before, turn, turn.items);
     if (turn.phase === 'input') {
-      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${turn.known + index}]`));
+      turn.items.forEach(({ item }, index) => {
+        refuseMedia(item, `input[${turn.known + index}]`);
+        checkUpdate(item, `input[${turn.known + index}]`);
+      });
       requireCallable(turn.request, validated.addedTools);
       answerCheck(turn.request.text.format);
       if (turn.request.generate) requireAnswered(validated.waitingCalls);
@@ -42,11 +45,22 @@ function fold(before: Validated, turn: Turn, turnItems: readonly TurnItem[]): Va
   return changed ? { waitingCalls, addedTools } : before;
 }
 
+/** A format that an item brings has to be one that answers can be checked against. */
+function checkUpdate(item: Item, path: string): void {
+  if (item.type === 'configuration_update' && item.text?.format !== undefined) {
+    answerCheck(item.text.format, `${path}.text.format`);
+  }
+}
+
 /** No engine behind this server takes images or files, and an answer that ignored them would be wrong. */
 function refuseMedia(item: Item, path: string): void {
   if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
-  else if ('output' in item && typeof item.output !== 'string')
+  else if (isToolOutput(item) && typeof item.output !== 'string')
     refuseMediaParts(item.output, `${path}.output`);
+}
+
+function isToolOutput(item: Item): item is ToolOutputItem {
+  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
 }
 
 function refuseMediaParts(parts: readonly MessagePart[], path: string): void {

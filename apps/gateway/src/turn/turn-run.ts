@@ -1,7 +1,15 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
-import { ApiError, mintId, newResponse, type TextFormat, type Tool, type Usage } from '@turnpike/protocol';
-import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
+import {
+  ApiError,
+  droppedTypes,
+  mintId,
+  newResponse,
+  type TextFormat,
+  type Tool,
+  type Usage,
+} from '@turnpike/protocol';
+import { promptOf, Rendering, settingsOf, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
@@ -85,7 +93,11 @@ export class TurnRun {
 
   #begin(admitted: Artifacts): ResponseAssembler {
     const { request, tenant, sink } = this.#input;
-    const response = newResponse(this.#id, request, Math.floor(Date.now() / 1000));
+    const dropped = droppedTypes(request.tools, artifactOf(admitted, Validation).addedTools);
+    const response = {
+      ...newResponse(this.#id, request, Math.floor(Date.now() / 1000)),
+      ...(dropped.length === 0 ? {} : { turnpike: { dropped_tools: dropped } }),
+    };
     const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
@@ -162,7 +174,8 @@ export class TurnRun {
   }: Sampling): Promise<SamplingResult> {
     const { request } = this.#input;
     const { engine, engineModel, format, contextTokens } = route;
-    const answerSchema = engine.bindsJson === true ? schemaOf(request.text.format) : undefined;
+    const settings = settingsOf(request, rendered.settings);
+    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
     this.#lifecycle.move('dispatched');
     return sample({
       engine,
@@ -182,10 +195,10 @@ export class TurnRun {
       rules: new OutputRules({
         tools: toolRule(request, addedTools),
         bindsAnswer: answerSchema !== undefined,
-        reasons: request.reasoning.effort !== 'none' && request.reasoning.effort !== 'minimal',
+        reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
       }),
       answerSchema,
-      check: answerCheck(request.text.format),
+      check: answerCheck(settings.format),
       assembler,
       sink: keepAlive,
       signal: AbortSignal.any([turn.signal, this.#interrupt.signal]),

@@ -6,21 +6,9 @@ import type { ResponseRequest } from '../request.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
 import { inputItems } from './items.js';
 import { parseMetadata } from './metadata.js';
+import { reasoningEffort, textFormat } from './settings.js';
 import { parseToolChoice } from './tool-choice.js';
 import { parseTools } from './tools.js';
-
-const schemaName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, '_' or '-'");
-const textFormat = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text') }),
-  z.object({ type: z.literal('json_object') }),
-  z.object({
-    type: z.literal('json_schema'),
-    name: schemaName,
-    description: optional(z.string()),
-    schema: z.record(z.string(), z.unknown()),
-    strict: optional(z.boolean()),
-  }),
-]);
 
 /** Fields of the request other than those that have parsers of their own. */
 const settings = z.object({
@@ -31,7 +19,7 @@ const settings = z.object({
   max_tool_calls: optional(z.int().min(1)),
   reasoning: withDefault(
     z.object({
-      effort: optional(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+      effort: optional(reasoningEffort),
       summary: optional(z.string()),
       context: optional(z.enum(['auto', 'current_turn', 'all_turns'])),
     }),
