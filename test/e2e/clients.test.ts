@@ -32,9 +32,11 @@ describe('AI SDK', () => {
 describe('Agents SDK', () => {
   it.each(['http', 'websocket'])('completes tool loops over %s', async (TRANSPORT) => {
     const from = app.output().length;
-    const { whole, streamed } = await run('agents.mjs', { TRANSPORT });
+    const { whole, streamed, searched, items } = await run('agents.mjs', { TRANSPORT });
     expect(whole).toContain('The tool said: "Buy milk."');
     expect(streamed).toContain('The tool said: "Buy milk."');
+    expect(searched).toContain('The tool said: "Buy honey."');
+    expect(items).toEqual(expect.arrayContaining(['tool_search_call_item', 'tool_search_output_item']));
     const turns = app
       .output()
       .slice(from)

@@ -102,6 +102,30 @@ describe('openai SDK', () => {
     );
   });
 
+  it('takes a search for tools, its output, and the report of a tool that was dropped', async () => {
+    const searched: Tool[] = [
+      { type: 'tool_search', execution: 'client', parameters: { type: 'object', properties: {} } },
+      { type: 'web_search' },
+    ];
+    const request = { model: 'sim', tools: searched } as const;
+    const first = await openai.responses
+      .stream({ ...request, input: 'use read_file [sim calls=2]' })
+      .finalResponse();
+    expect(first).toMatchObject({ turnpike: { dropped_tools: ['web_search'] } });
+    const call = first.output.find((item) => item.type === 'tool_search_call');
+    expect(call).toMatchObject({ execution: 'client', arguments: {}, status: 'completed' });
+    const second = await openai.responses
+      .stream({
+        ...request,
+        previous_response_id: first.id,
+        input: [
+          { type: 'tool_search_output', call_id: call?.call_id ?? '', execution: 'client', tools: TOOLS },
+        ],
+      })
+      .finalResponse();
+    expect(callsOf(second).map(({ name }) => name)).toEqual(['read_file']);
+  });
+
   it('gets structured output', async () => {
     const response = await openai.responses.create({
       model: 'sim',

@@ -305,7 +305,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
       'computer_use_preview',
       'programmatic_tool_calling',
     ].map((type) => ({ type }));
-    const search = { type: 'tool_search', execution: 'client' };
+    const search = { type: 'tool_search', execution: 'server' };
     const events = await create(transport, { input: 'list files', tools: [...hosted, search, WEATHER] });
     expect(callsOf(events)).toEqual([expect.objectContaining({ name: 'get_weather' })]);
     const prompt = harmony().tokenizer.decode(recorder.prompts[0] ?? []);

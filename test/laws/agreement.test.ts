@@ -12,6 +12,8 @@ type Way = 'websocket' | 'http-previous' | 'http-replay' | 'http-replay-sealed' 
 interface Step {
   /** A user message; undefined answers the open calls. */
   readonly say?: string;
+  /** Items in front of the message. */
+  readonly items?: readonly unknown[];
   readonly settings?: Record<string, unknown>;
 }
 
@@ -30,6 +32,25 @@ const TOOLS = [
 ];
 
 const ANSWER: Step = {};
+
+const NOTES = {
+  type: 'namespace',
+  name: 'mcp__notes',
+  tools: [
+    {
+      type: 'function',
+      name: 'read_notes',
+      parameters: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] },
+      defer_loading: true,
+    },
+  ],
+};
+const SEARCH = {
+  type: 'tool_search',
+  execution: 'client',
+  parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+};
+const SEARCHED = [SEARCH, NOTES];
 
 /** Conversations in which Harmony keeps all three equal. */
 const EQUAL: [name: string, steps: Step[]][] = [
@@ -88,6 +109,55 @@ const EQUAL: [name: string, steps: Step[]][] = [
     ],
   ],
   ['a custom tool', [{ say: 'x [sim custom=note]' }, ANSWER, { say: 'y [sim calls=0]' }]],
+  [
+    'a search for tools, and calls of what it found',
+    [
+      { say: 'use read_notes [sim calls=2]', settings: { tools: SEARCHED } },
+      { settings: { tools: SEARCHED } },
+      { settings: { tools: SEARCHED } },
+      { say: 'and read_notes again [sim calls=1]', settings: { tools: SEARCHED } },
+      { settings: { tools: SEARCHED } },
+    ],
+  ],
+  [
+    'settings that items change on the way',
+    [
+      { say: 'x [sim calls=0]', settings: { reasoning: { effort: 'low' } } },
+      {
+        say: 'y [sim calls=0]',
+        items: [{ type: 'configuration_update', reasoning: { effort: 'high' } }],
+        settings: { reasoning: { effort: 'low' } },
+      },
+      { say: 'z [sim calls=0]', settings: { reasoning: { effort: 'low' } } },
+    ],
+  ],
+  [
+    'what other tools did',
+    [
+      {
+        say: 'x [sim calls=0]',
+        items: [
+          { type: 'shell_call', call_id: 's', action: { commands: ['ls'], timeout_ms: null } },
+          {
+            type: 'shell_call_output',
+            call_id: 's',
+            output: [{ stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+          },
+          {
+            type: 'web_search_call',
+            id: 'ws_1',
+            status: 'completed',
+            action: { type: 'search', query: 'q' },
+          },
+          { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 's', name: 'n', arguments: '{}' },
+        ],
+      },
+      {
+        say: 'y [sim calls=0]',
+        items: [{ type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true }],
+      },
+    ],
+  ],
   ['a preamble before the call', [{ say: 'x [sim commentary=1]' }, ANSWER, { say: 'y [sim calls=0]' }]],
 ];
 
@@ -126,11 +196,11 @@ async function promptsOf(way: Way, steps: readonly Step[]): Promise<number[][]> 
   const history: unknown[] = [];
   let previous: string | undefined;
   let open: WireItem[] = [];
-  for (const { say, settings } of steps) {
+  for (const { say, items = [], settings } of steps) {
     const added: unknown[] =
       say === undefined
         ? open.map((call, index) => outputFor(call, index))
-        : [{ role: 'user', content: say }];
+        : [...items, { role: 'user', content: say }];
     const body = { model: 'sim', tools: TOOLS, ...settings };
     const request = way.startsWith('http-replay')
       ? { ...body, input: [...history, ...added] }
@@ -140,7 +210,7 @@ async function promptsOf(way: Way, steps: readonly Step[]): Promise<number[][]> 
       : await post(way === 'http-replay-known' ? reusing : gateway, request);
     expect(response.status).toBe('completed');
     previous = response.id;
-    open = response.output.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call');
+    open = response.output.filter(({ type }) => type.endsWith('_call'));
     history.push(
       ...added,
       ...(way === 'http-replay-sealed' ? response.output.map(sealedOnly) : response.output),
@@ -157,6 +227,8 @@ function sealedOnly(item: WireItem): WireItem {
 }
 
 function outputFor({ type, call_id }: WireItem, index: number): unknown {
+  if (type === 'tool_search_call')
+    return { type: 'tool_search_output', call_id, execution: 'client', tools: [NOTES] };
   return { type: `${type}_output`, call_id, output: `output ${index}: 42 lines` };
 }
 

@@ -59,13 +59,46 @@ async function loop(contextTokens: number): Promise<{ work: LoggedTurn['work'][]
     input = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: `result ${turn}` }));
   }
   client.close();
-  while (loggedTurns().length < before + TURNS + 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  return { ...(await worked(before, TURNS + 1)), usage };
+}
+
+/** The work of the turns after the first, of `turns` that were logged behind `before` others. */
+async function worked(before: number, turns: number): Promise<{ work: LoggedTurn['work'][] }> {
+  while (loggedTurns().length < before + turns) await new Promise((resolve) => setTimeout(resolve, 5));
   return {
     work: loggedTurns()
       .slice(before + 1)
       .map(({ work }) => work),
-    usage,
   };
+}
+
+/** Turns that bring other items than calls and their outputs, behind `contextTokens` of context. */
+async function others(contextTokens: number): Promise<LoggedTurn['work'][]> {
+  const before = loggedTurns().length;
+  const client = await SocketClient.connect(app.url);
+  const search = { type: 'tool_search', execution: 'client', parameters: { type: 'object', properties: {} } };
+  const tools = [search, { type: 'namespace', name: 'notes', tools: [{ ...TOOLS[0], defer_loading: true }] }];
+  let { response } = terminalOf(
+    await client.create({
+      tools,
+      store: false,
+      input: `${contextText(contextTokens, 1)}\nUse lookup. [sim calls=2]`,
+    }),
+  );
+  const go = async (...input: unknown[]) => {
+    const previous_response_id = response.id;
+    ({ response } = terminalOf(await client.create({ tools, store: false, input, previous_response_id })));
+  };
+  const call = () => response.output.find(({ type }) => type.endsWith('_call'))?.call_id;
+  await go({ type: 'tool_search_output', call_id: call(), execution: 'client', tools: [tools[1]] });
+  await go({ type: 'function_call_output', call_id: call(), output: 'found' });
+  await go(
+    { type: 'configuration_update', reasoning: { effort: 'high' } },
+    { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } },
+    { role: 'user', content: 'go on [sim calls=0]' },
+  );
+  client.close();
+  return (await worked(before, 4)).work;
 }
 
 describe('a turn of a 200,000-token chain', () => {
@@ -84,5 +117,12 @@ describe('a turn of a 200,000-token chain', () => {
       const all = (before?.input_tokens ?? 0) + (before?.output_tokens ?? 0);
       expect(usage.input_tokens_details.cached_tokens).toBeGreaterThanOrEqual(all);
     });
+  });
+
+  it('does the same work for other items too: a search for tools, a change of settings, what a server did', async () => {
+    const short = await others(1_000);
+    const long = await others(200_000);
+    expect(long).toEqual(short);
+    expect(long.map(({ items_rendered }) => items_rendered)).toEqual([1, 1, 3]);
   });
 });

@@ -56,6 +56,61 @@ const exchange = fc
     ];
   });
 
+const tools = [
+  { type: 'namespace', name: 'notes', tools: [{ type: 'function', name: 'read', defer_loading: true }] },
+];
+
+/** The same for tools other than functions; a remote server's call brings its output along. */
+const otherExchange = fc
+  .record({ kind: fc.constantFrom('search', 'shell', 'patch', 'approval', 'agent', 'remote'), text })
+  .map(({ kind, text: said }) => (callId: string): Item[] => {
+    const parse = (...items: object[]) => items.map((item) => parseItem(item, 'input[0]'));
+    const call_id = callId;
+    switch (kind) {
+      case 'search':
+        return parse(
+          { type: 'tool_search_call', call_id, execution: 'client', arguments: { query: said } },
+          { type: 'tool_search_output', call_id, execution: 'client', tools },
+        );
+      case 'shell': {
+        const output = [{ stdout: said, stderr: '', outcome: { type: 'exit', exit_code: 0 } }];
+        return parse(
+          { type: 'shell_call', call_id, action: { commands: [said] } },
+          { type: 'shell_call_output', call_id, output },
+        );
+      }
+      case 'patch': {
+        const operation = { type: 'create_file', path: 'a', diff: said };
+        return parse(
+          { type: 'apply_patch_call', call_id, operation },
+          { type: 'apply_patch_call_output', call_id, output: said },
+        );
+      }
+      case 'approval':
+        return parse(
+          { type: 'mcp_approval_request', id: call_id, server_label: 's', name: 'n', arguments: said },
+          { type: 'mcp_approval_response', approval_request_id: call_id, approve: true, reason: said },
+        );
+      case 'agent':
+        return parse(
+          { type: 'multi_agent_call', call_id, action: 'wait_agent', arguments: said },
+          { type: 'multi_agent_call_output', call_id, output: [{ type: 'output_text', text: said }] },
+        );
+      case 'remote':
+        return parse({ type: 'mcp_call', server_label: 's', name: 'n', arguments: said, output: said });
+    }
+  });
+
+const alone = fc
+  .constantFrom<object>(
+    { type: 'configuration_update', reasoning: { effort: 'high' } },
+    { type: 'configuration_update', reasoning: { effort: 'low' }, text: { format: { type: 'json_object' } } },
+    { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
+    { type: 'image_generation_call', status: 'completed', result: 'AAAA' },
+    { type: 'tool_search_output', call_id: null, execution: 'server', tools },
+  )
+  .map((item) => parseItem(item, 'input[0]'));
+
 const added = fc.constant<Item>(
   parseItem({ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }, 'input[0]'),
 );
@@ -73,6 +128,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: message('developer').map((item) => () => [item]) },
   { weight: 1, arbitrary: added.map((item) => () => [item]) },
   { weight: 1, arbitrary: compaction.map((item) => () => [item]) },
+  { weight: 2, arbitrary: otherExchange },
+  { weight: 1, arbitrary: alone.map((item) => () => [item]) },
 );
 
 /** Items of a conversation; those a model can write come with ids as if it had sampled them, or without. */
@@ -87,8 +144,7 @@ function turnItem(item: Item, sampled: boolean): TurnItem {
     // What a model wrote stands for everything before it, as in a chain; what a client brings, for itself.
     return { item, expansion: { items: JSON.parse(item.encrypted_content) as Item[], replaces: sampled } };
   }
-  const writes =
-    item.type === 'reasoning' || item.type === 'function_call' || item.type === 'custom_tool_call';
+  const writes = ['reasoning', 'function_call', 'custom_tool_call', 'tool_search_call'].includes(item.type);
   if (!sampled || !writes) return { item };
   const ids = FORMAT.renderItem(item, new Map()).flatMap((piece) =>
     typeof piece === 'number' ? [piece] : [...FORMAT.tokenizer.encode(piece)],

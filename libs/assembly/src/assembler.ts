@@ -39,7 +39,8 @@ const NO_IDS = new Int32Array(0);
 
 interface OpenItem {
   readonly item: SampledItem & { id: string };
-  readonly events: TextEvents;
+  /** Undefined for an item whose text is not streamed. */
+  readonly events: TextEvents | undefined;
   readonly index: number;
   /** Everything a delta event says before its text. */
   readonly deltaHead: string;
@@ -196,10 +197,10 @@ export class ResponseAssembler {
     const index = this.#items.length;
     const events = TEXT_EVENTS[item.type];
     const place = `"item_id":"${item.id}","output_index":${index}`;
-    const content = events.part === undefined ? '' : ',"content_index":0';
+    const content = events?.part === undefined ? '' : ',"content_index":0';
     this.#open = { item, events, index, deltaHead: `${place}${content},"delta":`, texts: [] };
     frames.push(this.#writer.event('response.output_item.added', { output_index: index, item }));
-    if (events.part !== undefined) {
+    if (events?.part !== undefined) {
       const part = contentPart(events.part, '');
       frames.push(
         this.#writer.event('response.content_part.added', {
@@ -217,6 +218,7 @@ export class ResponseAssembler {
     if (open === undefined) throw new Error('text outside an output item');
     if (text === '') return;
     open.texts.push(text);
+    if (open.events === undefined) return;
     const logprobs = open.events.logprobs ? ',"logprobs":[]' : '';
     frames.push(this.#writer.raw(open.events.delta, `${open.deltaHead}${JSON.stringify(text)}${logprobs}`));
   }
@@ -239,6 +241,19 @@ export class ResponseAssembler {
     const text = open.texts.join('');
     const { item: started, events, index } = open;
     const item = this.#sealed(closeItem(started, text, event.complete), event.ids);
+    if (events !== undefined) this.#closeText(item, events, { text, index }, frames);
+    frames.push(this.#writer.event('response.output_item.done', { output_index: index, item }));
+    this.#items.push({ item, ids: event.ids });
+    if (item.type === 'reasoning') this.#reasoningTokens += event.sampled;
+  }
+
+  /** What ends the streaming of an item's text. */
+  #closeText(
+    item: OutputItem & { id: string },
+    events: TextEvents,
+    { text, index }: { text: string; index: number },
+    frames: EventFrame[],
+  ): void {
     const place = { item_id: item.id, output_index: index };
     const content = events.part === undefined ? {} : { content_index: 0 };
     const name = item.type === 'function_call' ? { name: item.name } : {};
@@ -246,12 +261,8 @@ export class ResponseAssembler {
     frames.push(
       this.#writer.event(events.done, { ...place, ...content, [events.field]: text, ...name, ...logprobs }),
     );
-    if (events.part !== undefined) {
-      const part = contentPart(events.part, text);
-      frames.push(this.#writer.event('response.content_part.done', { ...place, ...content, part }));
-    }
-    frames.push(this.#writer.event('response.output_item.done', { output_index: index, item }));
-    this.#items.push({ item, ids: event.ids });
-    if (item.type === 'reasoning') this.#reasoningTokens += event.sampled;
+    if (events.part === undefined) return;
+    const part = contentPart(events.part, text);
+    frames.push(this.#writer.event('response.content_part.done', { ...place, ...content, part }));
   }
 }

@@ -8,6 +8,7 @@ import {
   read,
   reasoning,
   run,
+  toolSearch,
   type ClientEvent,
   type Message,
 } from '../testing/script.js';
@@ -15,7 +16,7 @@ import {
 /** The events of one item: everything between the lifecycle events. Ids, being random, are written as their prefix. */
 function itemEvents(events: readonly ClientEvent[]): unknown[] {
   const text = JSON.stringify(events.filter(({ type }) => !/^response\.[a-z_]+$/.test(type)));
-  return JSON.parse(text.replaceAll(/"(msg|rs|fc|ctc|call)_[0-9a-f]{48}"/g, '"$1"')) as unknown[];
+  return JSON.parse(text.replaceAll(/"(msg|rs|fc|ctc|tsc|call)_[0-9a-f]{48}"/g, '"$1"')) as unknown[];
 }
 
 function eventsOf(...messages: Message[]): ClientEvent[] {
@@ -135,6 +136,41 @@ describe('the events of an item', () => {
         item: { ...item, status: 'completed', input },
       },
     ]);
+  });
+
+  it('are those of a search for tools, whose arguments are an object and not streamed', () => {
+    const item = {
+      type: 'tool_search_call',
+      id: 'tsc',
+      call_id: 'call',
+      execution: 'client',
+      arguments: {},
+      status: 'in_progress',
+    };
+    expect(itemEvents(eventsOf(toolSearch('{"query":', '"x"}')))).toEqual([
+      { type: 'response.output_item.added', sequence_number: 2, output_index: 0, item },
+      {
+        type: 'response.output_item.done',
+        sequence_number: 3,
+        output_index: 0,
+        item: { ...item, status: 'completed', arguments: { query: 'x' } },
+      },
+    ]);
+  });
+
+  it.each<[string, unknown]>([
+    ['', {}],
+    [' \n', {}],
+    ['{"a":{"b":[1,null]}}', { a: { b: [1, null] } }],
+    ['{"query":"x"', '{"query":"x"'],
+    ['["x"]', '["x"]'],
+    ['"x"', '"x"'],
+    ['null', 'null'],
+    ['find it', 'find it'],
+    [`{"a":${'['.repeat(300)}${']'.repeat(300)}}`, `{"a":${'['.repeat(300)}${']'.repeat(300)}}`],
+  ])('keep what a model wrote as arguments of a search: %j', (text, expected) => {
+    const [, done] = itemEvents(eventsOf(toolSearch(text))) as { item: object }[];
+    expect(done?.item).toMatchObject({ arguments: expected });
   });
 
   it('carry the namespace of a tool, and none where there is none', () => {

@@ -1,5 +1,6 @@
 import { mintId, type SampledItem } from '@turnpike/protocol';
 import type { OutputHeader } from '@turnpike/formats';
+import { searchArguments } from './search-arguments.js';
 
 /** The wire events that carry one kind of item's text. */
 export interface TextEvents {
@@ -21,8 +22,8 @@ export interface TextEvents {
   logprobs: boolean;
 }
 
-/** How each kind of item is streamed. */
-export const TEXT_EVENTS: Record<SampledItem['type'], TextEvents> = {
+/** How the text of each kind of item is streamed; one that has no events for it is shown when it is done. */
+export const TEXT_EVENTS: Record<SampledItem['type'], TextEvents | undefined> = {
   message: {
     delta: 'response.output_text.delta',
     done: 'response.output_text.done',
@@ -49,6 +50,7 @@ export const TEXT_EVENTS: Record<SampledItem['type'], TextEvents> = {
     field: 'input',
     logprobs: false,
   },
+  tool_search_call: undefined,
 };
 
 /** An item as `output_item.added` shows it: its ids are final, its content is still empty. */
@@ -84,6 +86,15 @@ export function openItem(header: OutputHeader): SampledItem & { id: string } {
         input: '',
         status: 'in_progress',
       };
+    case 'tool_search_call':
+      return {
+        type: 'tool_search_call',
+        id,
+        call_id: mintId('call'),
+        execution: 'client',
+        arguments: {},
+        status: 'in_progress',
+      };
   }
 }
 
@@ -99,6 +110,8 @@ export function closeItem<T extends SampledItem>(item: T, text: string, complete
       return { ...item, status, arguments: text };
     case 'custom_tool_call':
       return { ...item, status, input: text };
+    case 'tool_search_call':
+      return { ...item, status, arguments: searchArguments(text) };
   }
 }
 

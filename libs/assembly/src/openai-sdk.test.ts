@@ -9,6 +9,7 @@ import {
   parsed,
   reasoning,
   run,
+  toolSearch,
   type Message,
 } from '../testing/script.js';
 import type { Ending } from './assembler.js';
@@ -37,6 +38,7 @@ function onTheWire(response: unknown): unknown {
 
 const OUTPUTS: [string, Message[]][] = [
   ['text', [message('Hel', 'lo')]],
+  ['a search for tools', [toolSearch('{"query":', '"x"}')]],
   ['reasoning and text', [reasoning('Think', 'ing.'), message('Answer')]],
   [
     'tool calls',

@@ -33,6 +33,10 @@ export const customCall = (...texts: string[]): Message => ({
   header: { type: 'custom_tool_call', name: 'apply_patch' },
   texts,
 });
+export const toolSearch = (...texts: string[]): Message => ({
+  header: { type: 'tool_search_call', name: 'tool_search' },
+  texts,
+});
 
 /** What a parser would say about these messages. */
 export function parsed(messages: readonly Message[]): OutputEvent[] {

@@ -1,4 +1,13 @@
-import type { AdditionalToolsItem, Item, MessageItem, MessagePart, Tool } from '@turnpike/protocol';
+import {
+  answerOf,
+  callMadeBy,
+  isNamespace,
+  type AdditionalToolsItem,
+  type Item,
+  type MessageItem,
+  type MessagePart,
+  type Tool,
+} from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 
 /** What the model is asked for when a conversation is compacted. */
@@ -76,7 +85,11 @@ export function compactedItems({ history, items, summary, addedTools }: Compacte
 
 /** What developers said and the tools that joined: neither is ever summarised. */
 export function rulesOf(items: readonly Item[], addedTools: readonly Tool[]): Item[] {
-  const tools: AdditionalToolsItem = { type: 'additional_tools', role: 'developer', tools: [...addedTools] };
+  const tools: AdditionalToolsItem = {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: addedTools.map(loaded),
+  };
   return [...items.filter(isInstruction), ...(addedTools.length === 0 ? [] : [tools])];
 }
 
@@ -93,7 +106,14 @@ export function usersOf(items: readonly Item[]): MessageItem[] {
   return kept.reverse();
 }
 
+/** A tool that is to be shown, whether or not it had to be searched for before. */
+function loaded(tool: Tool): Tool {
+  const members = isNamespace(tool) ? { tools: tool.tools.map(loaded) } : {};
+  return { ...tool, ...members, defer_loading: false } as Tool;
+}
+
 function isInstruction(item: Item): boolean {
+  if (item.type === 'configuration_update') return true;
   return item.type === 'message' && (item.role === 'system' || item.role === 'developer');
 }
 
@@ -103,12 +123,11 @@ function isRule(item: Item): boolean {
 
 /** Calls of `before` whose outputs are among `items`. */
 function callsAnsweredBy(items: readonly Item[], before: readonly Item[]): Item[] {
-  const ids = new Set(items.flatMap((item) => ('output' in item ? [item.call_id] : [])));
-  return ids.size === 0 ? [] : before.filter((item) => isCall(item) && ids.has(item.call_id));
-}
-
-function isCall(item: Item): item is Extract<Item, { name: string }> {
-  return item.type === 'function_call' || item.type === 'custom_tool_call';
+  const ids = new Set(items.map((item) => answerOf(item)?.id));
+  return before.filter((item) => {
+    const call = callMadeBy(item);
+    return call !== undefined && ids.has(call.id);
+  });
 }
 
 function charactersOf(item: Item): number {

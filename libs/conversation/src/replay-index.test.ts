@@ -93,6 +93,41 @@ describe('ReplayIndex', () => {
     expect(index.find('another', sent(first, user('two')))).toBeUndefined();
   });
 
+  const search = (fields: object = {}) =>
+    parseItem({ type: 'tool_search_call', call_id: 'c', arguments: { a: 1, b: [2] }, ...fields }, 'input[0]');
+  const found = (name: string) =>
+    parseItem({ type: 'tool_search_output', call_id: 'c', tools: [{ type: 'function', name }] }, 'input[0]');
+  const shell = (fields: object = {}) =>
+    parseItem({ type: 'shell_call', call_id: 's', action: { commands: ['ls'] }, ...fields }, 'input[0]');
+  const approval = (id: string) =>
+    parseItem({ type: 'mcp_approval_request', id, server_label: 's', name: 'n', arguments: '' }, 'input[0]');
+  const update = (effort: string) =>
+    parseItem({ type: 'configuration_update', reasoning: { effort } }, 'input[0]');
+
+  it.each<[string, Item, Item]>([
+    ['a search with other ids and order', search({ id: 'tsc_1' }), search({ arguments: { b: [2], a: 1 } })],
+    ['a shell call with nulls', shell({ id: 'sh_1', environment: null }), shell()],
+    ['an update with an id', { ...update('low'), id: 'cfg_1' }, update('low')],
+  ])('knows %s again', (_, known, sent) => {
+    const index = new ReplayIndex(100);
+    add(index, made('k', [user('one'), known], []));
+    expect(index.find('tenant', given(user('one'), sent, user('two')))?.items).toBe(2);
+  });
+
+  it.each<[string, Item, Item]>([
+    ['other arguments of a search', search(), search({ arguments: { a: 1, b: [3] } })],
+    ['a search cut short', search(), search({ status: 'incomplete' })],
+    ['a search by the server', search(), search({ execution: 'server' })],
+    ['other tools that were found', found('f'), found('g')],
+    ['another command', shell(), shell({ action: { commands: ['rm'] } })],
+    ['another request for approval', approval('a'), approval('b')],
+    ['another setting', update('low'), update('high')],
+  ])('never takes %s', (_, known, sent) => {
+    const index = new ReplayIndex(100);
+    add(index, made('k', [user('one'), known], []));
+    expect(index.find('tenant', given(user('one'), sent, user('two')))).toBeUndefined();
+  });
+
   it('tells apart texts that only look alike when joined', () => {
     const index = new ReplayIndex(100);
     add(index, made('c', [user('a'), user('b')], []));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Item, MessagePart } from '@turnpike/protocol';
+import { isToolItem, type Item, type MessagePart, type ToolItem } from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 
 /** Names a tenant's conversation up to some item. */
@@ -34,6 +34,7 @@ function sameIds(a: Int32Array, b: Int32Array | undefined): boolean {
 }
 
 function essenceOf(item: Item): unknown[] {
+  if (isToolItem(item)) return [fieldsOf(item)];
   switch (item.type) {
     case 'message':
       return ['message', item.role, item.phase === 'commentary', ...item.content.map(essenceOfPart)];
@@ -50,7 +51,28 @@ function essenceOf(item: Item): unknown[] {
       return [item.type, item.tools];
     case 'compaction':
       return [item.type, item.encrypted_content];
+    case 'tool_search_call':
+      return [item.type, item.call_id, item.execution, sorted(item.arguments), isCut(item)];
+    case 'tool_search_output':
+      return [item.type, item.call_id, item.execution, item.tools];
+    case 'configuration_update':
+      return [item.type, item.reasoning?.effort, item.text?.format];
   }
+}
+
+/** A JSON value with its keys in order: clients that parse what the server wrote may keep them in another one. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, entry]) => [key, sorted(entry)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Everything that was sent; nulls equal absence, and an id counts where another item refers to it. */
+function fieldsOf(item: ToolItem): unknown {
+  const { id: _id, ...fields } = item;
+  if (item.type === 'mcp_approval_request') return item;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
 /** A call that was cut short is not shown to the model, so that it makes a difference. */

@@ -28,7 +28,15 @@ export type OutputHeader =
   | { type: 'reasoning' }
   | { type: 'message'; phase: MessagePhase }
   | { type: 'function_call'; name: string; namespace?: string | undefined }
-  | { type: 'custom_tool_call'; name: string; namespace?: string | undefined };
+  | { type: 'custom_tool_call'; name: string; namespace?: string | undefined }
+  | { type: 'tool_search_call'; name: string; namespace?: undefined };
+
+/** Header of a message that calls a tool. */
+export type CallHeader = Extract<OutputHeader, { name: string }>;
+
+export function isCallHeader(header: OutputHeader): header is CallHeader {
+  return 'name' in header;
+}
 
 /**
  * What a parser reads from sampled ids. Each message of the model is exactly one `open`, any number of `text` and
@@ -53,7 +61,7 @@ export type OutputEvent =
 
 /** A tool as a call addresses it. */
 export interface CallTarget {
-  readonly type: 'function' | 'custom';
+  readonly type: 'function' | 'custom' | 'tool_search';
   readonly name: string;
   readonly namespace?: string | undefined;
 }
@@ -97,7 +105,8 @@ export interface Format {
   generationPromptFor(opening: Opening): readonly number[];
   /**
    * A parser for output that follows `opened`, by default `generationPrompt`. What `opened` has beyond that is read as
-   * if it had been sampled and counted as if it had not. `tools` are those offered in this request.
+   * if it had been sampled and counted as if it had not. `tools` are those that the client runs, shown to the model or
+   * yet to be searched for.
    */
   parser(tools: readonly Tool[], opened?: readonly number[]): OutputParser;
 }

@@ -1,10 +1,14 @@
 export * from './items.js';
 export * from './request.js';
+export * from './settings.js';
+export * from './tools.js';
+export * from './tool-pairs.js';
 export * from './errors.js';
 export * from './ids.js';
 export { quotable } from './parse/quotable.js';
 export { parseJson, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './parse/json.js';
 export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
+export { isToolItem } from './parse/tool-items.js';
 export { parseTools, toolListsValidated } from './parse/tools.js';
 export { parseRequest, parseRequestInSlices, parseStreamId } from './parse/request.js';
 export { addedItemsOf, parseAddedItems, parseConversationMetadata } from './parse/conversation.js';

@@ -5,6 +5,9 @@
  * Parsing settles that once, at the edge: behind it every message has a `type` and a list of parts, and what was
  * null is absent. Everything that is hashed, rendered, classified or stored sees this one form.
  */
+import type { ToolItem } from './parse/tool-items.js';
+import type { ReasoningEffort, TextFormat } from './settings.js';
+
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export type Role = 'user' | 'assistant' | 'system' | 'developer';
 
@@ -106,6 +109,36 @@ export interface AdditionalToolsItem {
   tools: Tool[];
 }
 
+/** A search for tools that are not in the prompt yet. */
+export interface ToolSearchCallItem {
+  type: 'tool_search_call';
+  id?: string | undefined;
+  /** Null for a search that a server ran. */
+  call_id: string | null;
+  execution: 'server' | 'client';
+  /** A JSON object; text where a model wrote something else. */
+  arguments: unknown;
+  status?: ItemStatus | undefined;
+}
+
+/** What a search found: these tools join the conversation, and stay for the rest of the chain. */
+export interface ToolSearchOutputItem {
+  type: 'tool_search_output';
+  id?: string | undefined;
+  call_id: string | null;
+  execution: 'server' | 'client';
+  status?: ItemStatus | undefined;
+  tools: Tool[];
+}
+
+/** Settings that hold from here on, until the next item of this type. */
+export interface ConfigurationUpdateItem {
+  type: 'configuration_update';
+  id?: string | undefined;
+  reasoning?: { effort?: ReasoningEffort | undefined } | undefined;
+  text?: { format?: TextFormat | undefined } | undefined;
+}
+
 /** Stands for a part of the conversation that was summarised; what it says is sealed, and only its server can read it. */
 export interface CompactionItem {
   type: 'compaction';
@@ -113,12 +146,22 @@ export interface CompactionItem {
   encrypted_content: string;
 }
 
+export type { ToolItem } from './parse/tool-items.js';
 export type ToolCallItem = FunctionCallItem | CustomToolCallItem;
 export type ToolOutputItem = FunctionCallOutputItem | CustomToolCallOutputItem;
+export type ToolSearchItem = ToolSearchCallItem | ToolSearchOutputItem;
 export type Item =
-  MessageItem | ReasoningItem | ToolCallItem | ToolOutputItem | AdditionalToolsItem | CompactionItem;
+  | MessageItem
+  | ReasoningItem
+  | ToolCallItem
+  | ToolOutputItem
+  | AdditionalToolsItem
+  | ToolSearchItem
+  | ConfigurationUpdateItem
+  | CompactionItem
+  | ToolItem;
 /** What a model can produce. */
-export type SampledItem = MessageItem | ReasoningItem | ToolCallItem;
+export type SampledItem = MessageItem | ReasoningItem | ToolCallItem | ToolSearchCallItem;
 /** What the output of a response can hold. */
 export type OutputItem = SampledItem | CompactionItem;
 
@@ -129,18 +172,32 @@ export interface FunctionTool {
   /** JSON Schema of the arguments, keys in the client's order. */
   parameters?: Record<string, unknown> | undefined;
   strict?: boolean | undefined;
+  /** Whether the tool is to be searched for before the model sees it. */
+  defer_loading?: boolean | undefined;
 }
 export interface CustomTool {
   type: 'custom';
   name: string;
   description?: string | undefined;
+  defer_loading?: boolean | undefined;
   format?: { type: 'text' } | { type: 'grammar'; syntax: 'lark' | 'regex'; definition: string } | undefined;
 }
 export interface NamespaceTool {
   type: 'namespace';
   name: string;
   description?: string | undefined;
-  tools: (FunctionTool | CustomTool)[];
+  /** Tools of other types may be among them, and are never offered. */
+  tools: (FunctionTool | CustomTool | HostedTool)[];
+  defer_loading?: boolean | undefined;
+}
+/** Search for tools that are not in the prompt: by the client, which is then called like a function; or by the server. */
+export interface ToolSearchTool {
+  type: 'tool_search';
+  /** `server` where it is not said. */
+  execution?: 'server' | 'client' | undefined;
+  description?: string | undefined;
+  /** JSON Schema of the arguments of a search by the client. */
+  parameters?: Record<string, unknown> | undefined;
 }
 /** A tool this server does not host: accepted, and never offered to the model. */
 export interface HostedTool {
@@ -148,17 +205,20 @@ export interface HostedTool {
   [field: string]: unknown;
 }
 export type ClientTool = FunctionTool | CustomTool | NamespaceTool;
-export type Tool = ClientTool | HostedTool;
+export type Tool = ClientTool | ToolSearchTool | HostedTool;
 
-/** Whether an item answers a tool call. */
-export function isToolOutput(item: Item): item is ToolOutputItem {
-  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
-}
+const OUTPUT_TYPES: ReadonlySet<Item['type']> = new Set<OutputItem['type']>([
+  'message',
+  'reasoning',
+  'function_call',
+  'custom_tool_call',
+  'tool_search_call',
+  'compaction',
+]);
 
 /** Whether an item can stand in the output of a response. */
 export function isOutputItem(item: Item): item is OutputItem {
-  if (item.type === 'message') return item.role === 'assistant';
-  return item.type !== 'additional_tools' && !isToolOutput(item);
+  return OUTPUT_TYPES.has(item.type) && (item.type !== 'message' || item.role === 'assistant');
 }
 
 /** Text of a tool output: its text parts joined with nothing between them. */

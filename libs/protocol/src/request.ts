@@ -1,19 +1,8 @@
 import type { Item, Tool } from './items.js';
+import type { ReasoningEffort, TextFormat } from './settings.js';
 
-export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 /** Which earlier reasoning the model sees again: of the running turn only, or of the whole chain. */
 export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
-
-export type TextFormat =
-  | { type: 'text' }
-  | { type: 'json_object' }
-  | {
-      type: 'json_schema';
-      name: string;
-      description?: string | undefined;
-      schema: Record<string, unknown>;
-      strict?: boolean | undefined;
-    };
 
 export type ToolChoice =
   | 'none'

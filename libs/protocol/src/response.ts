@@ -57,6 +57,8 @@ export interface ResponseObject {
   presence_penalty: number;
   frequency_penalty: number;
   access_programs: null;
+  /** Ours: only there when the request, or an item of the chain, brought tools that are never offered. */
+  turnpike?: { dropped_tools: string[] };
 }
 
 /** A response that has just begun. */

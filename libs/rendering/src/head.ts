@@ -1,5 +1,6 @@
 import type { HeadSettings } from '@turnpike/formats';
-import type { ResponseRequest } from '@turnpike/protocol';
+import { offeredTools, type ResponseRequest, type TextFormat } from '@turnpike/protocol';
+import { settingsOf, type ChainSettings } from './chain-settings.js';
 
 /** What a head depends on. Two requests with equal keys have the same head. */
 export interface HeadKey {
@@ -13,13 +14,13 @@ export interface HeadKey {
   readonly date: string;
 }
 
-export function headKeyOf(request: ResponseRequest, date: string): HeadKey {
-  const { instructions, reasoning } = request;
-  const format = responseFormatOf(request);
+export function headKeyOf(request: ResponseRequest, chain: ChainSettings, date: string): HeadKey {
+  const settings = settingsOf(request, chain);
+  const format = responseFormatOf(settings.format);
   return {
-    instructions,
+    instructions: request.instructions,
     tools: offersTools(request) ? request.toolsKey : undefined,
-    effort: reasoning.effort,
+    effort: settings.effort,
     responseFormat: format && JSON.stringify([format.name, format.description, format.schema]),
     date,
   };
@@ -35,19 +36,19 @@ export function sameHead(a: HeadKey, b: HeadKey): boolean {
   );
 }
 
-export function headSettingsOf(request: ResponseRequest, date: string): HeadSettings {
-  const { instructions, reasoning, tools } = request;
+export function headSettingsOf(request: ResponseRequest, chain: ChainSettings, date: string): HeadSettings {
+  const { effort, format } = settingsOf(request, chain);
   return {
-    instructions,
-    tools: offersTools(request) ? tools : [],
-    reasoningEffort: reasoning.effort,
-    responseFormat: responseFormatOf(request),
+    instructions: request.instructions,
+    tools: offersTools(request) ? offeredTools(request.tools) : [],
+    reasoningEffort: effort,
+    responseFormat: responseFormatOf(format),
     date,
   };
 }
 
 /** What the model is told of `text.format`; any JSON object is a format too. */
-function responseFormatOf({ text: { format } }: ResponseRequest): HeadSettings['responseFormat'] {
+function responseFormatOf(format: TextFormat): HeadSettings['responseFormat'] {
   switch (format.type) {
     case 'text':
       return undefined;

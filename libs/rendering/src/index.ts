@@ -5,3 +5,4 @@ export type { HeadKey } from './head.js';
 export type { ReasoningSegment, Tail } from './tail.js';
 export { Rendering, RenderingStage, type FormatProvider } from './rendering.stage.js';
 export { promptLength, promptOf, type Prompt } from './prompt.js';
+export { settingsOf, type ChainSettings } from './chain-settings.js';

@@ -20,6 +20,7 @@ function rendered(head: number[], body: number[]): Rendered {
     body: log(body),
     tail: EMPTY_TAIL,
     calls: new Map(),
+    settings: {},
   };
 }
 function prompt(head: number[], body: number[], generationPrompt: number[]): [string, number] {

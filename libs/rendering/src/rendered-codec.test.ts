@@ -4,7 +4,17 @@ import type { ArtifactRecord } from '@turnpike/turns';
 import type { Rendered } from './rendered.js';
 import { renderedCodec } from './rendered-codec.js';
 import { body, chain, type Node } from './testing/chain.js';
-import { answer, call, given, output, reasoning, sampled, user } from './testing/conversations.js';
+import {
+  answer,
+  call,
+  given,
+  output,
+  reasoning,
+  sampled,
+  SCHEMA,
+  update,
+  user,
+} from './testing/conversations.js';
 
 /** As a database gives it back. */
 function throughJson({ state, ids }: ArtifactRecord): ArtifactRecord {
@@ -29,6 +39,8 @@ describe('renderedCodec', () => {
       (_: string) => [sampled(reasoning('r'), [11])],
       (id: string) => [sampled(call(id), [13])],
       (id: string) => given(call(id), output(id)),
+      (_: string) => given(update({ effort: 'high' })),
+      (_: string) => given(update({ format: SCHEMA }), update({ effort: 'low' })),
       (_: string) => [],
     );
     const settings = fc.constantFrom({}, {}, {}, { instructions: 'Be brief.' });
@@ -56,6 +68,17 @@ describe('renderedCodec', () => {
     expect([...(appended?.ids ?? [])]).toEqual(body(second).slice(body(first).length));
     expect(appended?.state).not.toHaveProperty('head');
     expect(changed?.state).toHaveProperty('head.key.instructions', 'Be brief.');
+  });
+
+  it('keeps settings where an item changes them, and reads records from before there were any', () => {
+    const { fold } = chain();
+    const first = fold(undefined, given(user('one')));
+    const second = fold(first, given(update({ effort: 'high' })));
+    const third = fold(second, given(user('two')));
+    const records = recordsOf([first, second, third]);
+    expect(records.map(({ state }) => 'settings' in (state as object))).toEqual([false, true, false]);
+    expect(renderedCodec.decode(records).settings).toEqual({ effort: 'high' });
+    expect(renderedCodec.decode(records.slice(0, 1)).settings).toEqual({});
   });
 
   it('says of a cut what is kept and what stands behind it', () => {

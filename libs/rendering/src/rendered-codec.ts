@@ -1,4 +1,5 @@
 import { applyChanges, changedEntries, type ArtifactCodec, type MapChanges } from '@turnpike/turns';
+import { NO_SETTINGS, type ChainSettings } from './chain-settings.js';
 import type { HeadKey } from './head.js';
 import type { Rendered, RenderedHead } from './rendered.js';
 import type { ReasoningSegment, Tail } from './tail.js';
@@ -17,6 +18,8 @@ interface RenderedState {
   readonly answered: boolean;
   readonly reasoning: SegmentChanges;
   readonly calls: MapChanges<Call>;
+  /** Only where an item of the turn has changed them. */
+  readonly settings?: ChainSettings | undefined;
 }
 
 interface SegmentChanges {
@@ -34,7 +37,7 @@ interface Call {
 export const renderedCodec: ArtifactCodec<Rendered> = {
   version: 1,
 
-  encode({ format, head, body, tail, calls }, previous) {
+  encode({ format, head, body, tail, calls, settings }, previous) {
     const headIds = head === previous?.head ? undefined : head.tokens.toIds();
     const kept = previous === undefined ? 0 : body.sharedLength(previous.body);
     const state: RenderedState = {
@@ -44,6 +47,7 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
       answered: tail.answered,
       reasoning: changedSegments(tail.reasoning, previous?.tail.reasoning),
       calls: changedEntries(calls, previous?.calls),
+      settings: settings === (previous?.settings ?? NO_SETTINGS) ? undefined : settings,
     };
     return { state, ids: joined(headIds, body.slice(kept, body.length)) };
   },
@@ -54,6 +58,7 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
     let head: RenderedHead | undefined;
     let format = '';
     let tail: Tail = { answered: false, reasoning: undefined };
+    let settings = NO_SETTINGS;
     for (const { state, ids } of records) {
       const change = state as RenderedState;
       const headLength = change.head?.length ?? 0;
@@ -66,10 +71,11 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
         reasoning: withSegments(tail.reasoning, change.reasoning),
       };
       applyChanges(calls, change.calls);
+      settings = change.settings ?? settings;
       format = change.format;
     }
     if (head === undefined) throw new Error('The records of a rendered conversation begin without its head.');
-    return { format, head, body: TokenLog.EMPTY.append(body.ids), tail, calls };
+    return { format, head, body: TokenLog.EMPTY.append(body.ids), tail, calls, settings };
   },
 };
 

@@ -1,4 +1,5 @@
 import type { OpenCalls } from '@turnpike/formats';
+import type { ChainSettings } from './chain-settings.js';
 import type { HeadKey } from './head.js';
 import { TokenLog } from './token-log.js';
 import type { Tail } from './tail.js';
@@ -13,6 +14,8 @@ export interface Rendered {
   readonly tail: Tail;
   /** Calls that still wait for their output. */
   readonly calls: OpenCalls;
+  /** What items of the chain have set for the responses behind them. */
+  readonly settings: ChainSettings;
 }
 
 /** What stands before the items and belongs to the request: instructions, tools, settings. */

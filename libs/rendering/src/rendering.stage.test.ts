@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Format } from '@turnpike/formats';
-import type { ResponseRequest } from '@turnpike/protocol';
+import type { ResponseRequest, Tool } from '@turnpike/protocol';
 import { expectIncremental, type TurnItem } from '@turnpike/turns';
 import { promptOf } from './prompt.js';
 import type { Rendered } from './rendered.js';
@@ -15,15 +15,17 @@ import {
   output,
   reasoning,
   sampled,
+  SCHEMA,
   splits,
+  update,
   user,
 } from './testing/conversations.js';
 import { fakeFormat, fakeProvider, idsOf } from './testing/fake-format.js';
 
 /** What two renderings must agree in; how their chunks lie is their own affair. */
-function shown({ format, head, body, tail, calls }: Rendered): string {
+function shown({ format, head, body, tail, calls, settings }: Rendered): string {
   const ids = [...body.toIds()];
-  return JSON.stringify([format, head.key, [...head.tokens.toIds()], ids, tail, [...calls]]);
+  return JSON.stringify([format, head.key, [...head.tokens.toIds()], ids, tail, [...calls], settings]);
 }
 
 describe('RenderingStage', () => {
@@ -38,6 +40,39 @@ describe('RenderingStage', () => {
     expect(calls).toEqual([['system', settings, 'user', 'hi', 'assistant', 'ho']]);
     const encoded = settings.length + 'systemuserhiassistantho'.length;
     expect(node.work).toEqual({ items_rendered: 2, tokens_encoded: encoded });
+  });
+
+  it('puts what an item sets into the head, from its own response on and before what requests say', () => {
+    const { fold } = chain();
+    const settings = { reasoning: { effort: 'low' as const } };
+    const root = fold(undefined, given(user('a')), { settings });
+    const raised = fold(root, given(update({ effort: 'high' }), user('b')), { settings });
+    const bound = fold(raised, given(update({ format: SCHEMA })), { settings });
+    const fork = fold(root, given(user('c')), { settings });
+    const keys = [root, raised, bound, fork].map(({ rendered }) => rendered.head.key);
+    expect(keys.map(({ effort }) => effort)).toEqual(['low', 'high', 'high', 'low']);
+    expect(keys.map(({ responseFormat }) => responseFormat)).toEqual([
+      undefined,
+      undefined,
+      '["a",null,{"type":"object"}]',
+      undefined,
+    ]);
+    expect(fork.rendered.head).toBe(root.rendered.head);
+    expect(body(raised)).toEqual([...block('user', 'a'), ...block('user', 'b')]);
+    const plain = fold(bound, given(update({ format: { type: 'text' } })), { settings });
+    expect(plain.rendered.head.key).toEqual(raised.rendered.head.key);
+  });
+
+  it('shows no tool of the request that is to be searched for', () => {
+    const { fold } = chain();
+    const tools: Tool[] = [
+      { type: 'tool_search', execution: 'client' },
+      { type: 'function', name: 'later', defer_loading: true },
+    ];
+    const settings = { tools, toolsKey: JSON.stringify(tools) };
+    const shown = String.fromCharCode(...head(fold(undefined, given(user('a')), { settings })));
+    expect(shown).toContain('"tools":[{"type":"tool_search"');
+    expect(shown).not.toContain('defer_loading');
   });
 
   it('takes 40,000 calls and their outputs in one turn, which copying the open calls for each would not', () => {

@@ -1,6 +1,7 @@
 import type { Format, OpenCalls, Piece, TokenEncoder } from '@turnpike/formats';
-import type { Item } from '@turnpike/protocol';
+import { answerOf, callMadeBy, type Item } from '@turnpike/protocol';
 import { shownItems, stageToken, type StageToken, type Turn, type TurnStage } from '@turnpike/turns';
+import { foldSettings, NO_SETTINGS } from './chain-settings.js';
 import { headKeyOf, headSettingsOf, sameHead } from './head.js';
 import type { Rendered } from './rendered.js';
 import { renderedCodec } from './rendered-codec.js';
@@ -19,10 +20,11 @@ export interface FormatProvider {
 }
 
 /** What is known of the items where a chain starts anew behind a summary of itself. */
-const NOTHING_YET: Pick<Rendered, 'body' | 'tail' | 'calls'> = {
+const NOTHING_YET: Pick<Rendered, 'body' | 'tail' | 'calls' | 'settings'> = {
   body: TokenLog.EMPTY,
   tail: EMPTY_TAIL,
   calls: new Map(),
+  settings: NO_SETTINGS,
 };
 
 /** A stretch of a prompt: pieces yet to be encoded, or ids as a model sampled them. */
@@ -52,7 +54,11 @@ export class RenderingStage implements TurnStage<Rendered> {
       known === undefined ? [...turn.history(), ...turn.items] : turn.items,
     );
     const base = known && startsAnew ? { ...known, ...NOTHING_YET } : known;
-    const key = headKeyOf(turn.request, previous?.head.key.date ?? this.#provider.today());
+    const settings = foldSettings(
+      base?.settings ?? NO_SETTINGS,
+      entries.map(({ item }) => item),
+    );
+    const key = headKeyOf(turn.request, settings, previous?.head.key.date ?? this.#provider.today());
     const head = base && sameHead(base.head.key, key) ? base.head : undefined;
     if (base !== undefined && head !== undefined && entries.length === 0) return base;
 
@@ -62,7 +68,8 @@ export class RenderingStage implements TurnStage<Rendered> {
       format,
       turn.request.reasoning.context === 'all_turns',
     );
-    const headRuns = head === undefined ? format.renderHead(headSettingsOf(turn.request, key.date)) : [];
+    const headRuns =
+      head === undefined ? format.renderHead(headSettingsOf(turn.request, settings, key.date)) : [];
     const { runs, calls } = renderItems(plan.items, base?.calls ?? new Map(), format, turn);
 
     const build = (encoded: readonly Int32Array[]): Rendered => {
@@ -86,7 +93,7 @@ export class RenderingStage implements TurnStage<Rendered> {
       });
       body = body.append(joinRuns(added, texts));
       const tail = { answered: plan.answered, reasoning };
-      return { format: format.name, head: head ?? { key, tokens }, body, tail, calls };
+      return { format: format.name, head: head ?? { key, tokens }, body, tail, calls, settings };
     };
 
     const texts = [headRuns, ...runs].flat().filter((run) => typeof run === 'string');
@@ -126,22 +133,10 @@ class CallFold {
   }
 
   add(item: Item): void {
-    switch (item.type) {
-      case 'function_call':
-      case 'custom_tool_call':
-        // A call cut short never waits: no client can answer it.
-        if (item.status === 'incomplete') return;
-        this.#writable().set(item.call_id, { name: item.name, namespace: item.namespace });
-        return;
-      case 'function_call_output':
-      case 'custom_tool_call_output':
-        if (this.#open.has(item.call_id)) this.#writable().delete(item.call_id);
-        return;
-      case 'message':
-      case 'reasoning':
-      case 'additional_tools':
-      case 'compaction':
-    }
+    const call = callMadeBy(item);
+    if (call !== undefined) this.#writable().set(call.id, { name: call.name, namespace: call.namespace });
+    const answer = answerOf(item);
+    if (answer !== undefined && this.#open.has(answer.id)) this.#writable().delete(answer.id);
   }
 
   #writable() {

@@ -26,9 +26,10 @@ export function answerSchemasCompiled(): number {
 /**
  * How to check an answer against `text.format`; undefined where any text will do. A schema is compiled once and
  * remembered by its text.
- * @throws ApiError invalid_value on `text.format.schema`
+ * @param path of the format in the request
+ * @throws ApiError invalid_value on the format's `schema`
  */
-export function answerCheck(format: TextFormat): AnswerCheck | undefined {
+export function answerCheck(format: TextFormat, path = 'text.format'): AnswerCheck | undefined {
   if (format.type === 'text') return undefined;
   if (format.type === 'json_object') return checkObject;
   const key = JSON.stringify(format.schema);
@@ -39,7 +40,7 @@ export function answerCheck(format: TextFormat): AnswerCheck | undefined {
     remembered.set(key, known);
     return known;
   }
-  const check = compile(format.schema, key);
+  const check = compile(format.schema, key, path);
   remembered.set(key, check);
   rememberedCharacters += key.length;
   for (const oldest of remembered.keys()) {
@@ -66,7 +67,8 @@ let metaSchema: Ajv2020 | undefined;
  * A validator is made for each schema: one that is shared would keep every schema it has seen, and ids in them could
  * collide. Remote references are never fetched, formats are annotations, and unknown keywords have no effect.
  */
-function compile(schema: Record<string, unknown>, text: string): AnswerCheck {
+function compile(schema: Record<string, unknown>, text: string, path: string): AnswerCheck {
+  const refused = (reason: string) => refusal(reason, path);
   if (text.length > MAX_SCHEMA_CHARACTERS) {
     throw refused(`is longer than ${MAX_SCHEMA_CHARACTERS} characters`);
   }
@@ -80,7 +82,7 @@ function compile(schema: Record<string, unknown>, text: string): AnswerCheck {
   schemasCompiled++;
   const meta = (metaSchema ??= new Ajv2020({ strict: false, validateFormats: false, logger: false }));
   meta.getSchema('https://json-schema.org/draft/2020-12/schema');
-  const validate = orRefuse(() =>
+  const validate = orRefuse(refused, () =>
     withinTime(TIME_LIMIT_MS, () => {
       if (meta.validateSchema(plain) !== true)
         throw new Error(meta.errorsText(meta.errors, { dataVar: 'schema' }));
@@ -111,7 +113,7 @@ function compile(schema: Record<string, unknown>, text: string): AnswerCheck {
   };
 }
 
-function orRefuse<T>(action: () => T): T {
+function orRefuse<T>(refused: (reason: string) => ApiError, action: () => T): T {
   try {
     return action();
   } catch (thrown) {
@@ -120,10 +122,10 @@ function orRefuse<T>(action: () => T): T {
   }
 }
 
-function refused(reason: string): ApiError {
+function refusal(reason: string, path: string): ApiError {
   return new ApiError('invalid_value', {
-    param: 'text.format.schema',
-    message: `The schema of 'text.format' ${reason}.`,
+    param: `${path}.schema`,
+    message: `The schema of '${path}' ${reason}.`,
   });
 }
 

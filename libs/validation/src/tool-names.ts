@@ -1,4 +1,12 @@
-import type { CustomTool, FunctionTool, Item, NamespaceTool, Tool } from '@turnpike/protocol';
+import {
+  isCallable,
+  isClientSearch,
+  isNamespace,
+  offeredTools,
+  TOOL_SEARCH,
+  type Item,
+  type Tool,
+} from '@turnpike/protocol';
 
 /** How a tool is compared. */
 export function toolKey(type: string, name: string): string {
@@ -8,15 +16,15 @@ export function toolKey(type: string, name: string): string {
 /** The tools of a list that the client runs, those inside namespaces included. Hosted tools are never offered. */
 export function namesOf(tools: readonly Tool[]): string[] {
   return tools.flatMap((tool) => {
-    if (!isClientTool(tool)) return [];
-    const inside = 'tools' in tool ? namesOf(tool.tools as Tool[]) : [];
-    return [toolKey(tool.type, tool.name), ...inside];
+    if (isNamespace(tool)) return [toolKey(tool.type, tool.name), ...namesOf(tool.tools)];
+    if (isClientSearch(tool)) return [toolKey(TOOL_SEARCH, TOOL_SEARCH)];
+    return isCallable(tool) ? [toolKey(tool.type, tool.name)] : [];
   });
 }
 
 /** A tool that a model can call, and the namespace it was declared in. */
 export interface CallableTool {
-  readonly type: 'function' | 'custom';
+  readonly type: 'function' | 'custom' | 'tool_search';
   readonly name: string;
   readonly namespace?: string | undefined;
 }
@@ -24,27 +32,20 @@ export interface CallableTool {
 /** The tools of a list that a model can call, in their order, those of namespaces one by one. */
 export function callableTools(tools: readonly Tool[], namespace?: string): CallableTool[] {
   return tools.flatMap((tool): CallableTool[] => {
-    if (tool.type === 'namespace') {
-      const { name, tools: members } = tool as NamespaceTool;
-      return callableTools(members, name);
-    }
-    if (tool.type !== 'function' && tool.type !== 'custom') return [];
-    const { type, name } = tool as FunctionTool | CustomTool;
+    if (isNamespace(tool)) return callableTools(tool.tools, tool.name);
+    if (isClientSearch(tool)) return [{ type: TOOL_SEARCH, name: TOOL_SEARCH }];
+    if (!isCallable(tool)) return [];
+    const { type, name } = tool;
     return [{ type, name, ...(namespace === undefined ? {} : { namespace }) }];
   });
 }
 
-/** Types of tools that the client runs. */
-export function isClientType(type: string): boolean {
-  return type === 'function' || type === 'custom' || type === 'namespace';
-}
-
-/** The tools that joined a chain as items, after these items. */
+/** The tools that joined a chain as items and may be shown, after these items. */
 export function foldTools(tools: readonly Tool[], items: readonly Item[]): readonly Tool[] {
-  const added = items.flatMap((item) => (item.type === 'additional_tools' ? item.tools : []));
+  const added = items.flatMap((item): readonly Tool[] => {
+    if (item.type === 'additional_tools') return offeredTools(item.tools);
+    // What a search has found is there to be called.
+    return item.type === 'tool_search_output' ? item.tools : [];
+  });
   return added.length === 0 ? tools : [...tools, ...added];
-}
-
-function isClientTool(tool: Tool): tool is Tool & { name: string } {
-  return isClientType(tool.type);
 }

@@ -14,6 +14,40 @@ const custom = (id: string) => ({ type: 'custom_tool_call', call_id: id, name: '
 const customOutput = (id: string) => ({ type: 'custom_tool_call_output', call_id: id, output: '1' });
 const user = { role: 'user', content: 'never mind' };
 
+const server = { call_id: null, execution: 'server' };
+const search = { type: 'tool_search_call', call_id: 'c1', execution: 'client', arguments: {} };
+const found = { type: 'tool_search_output', call_id: 'c1', execution: 'client', tools: [] };
+const shell = { type: 'shell_call', call_id: 'c1', action: { commands: [] } };
+const shellOutput = { type: 'shell_call_output', call_id: 'c1', output: [] };
+const localShell = { type: 'local_shell_call', call_id: 'c1', action: { command: [] } };
+const localShellOutput = { type: 'local_shell_call_output', id: 'c1', output: '' };
+const patch = { type: 'apply_patch_call', call_id: 'c1', operation: { type: 'delete_file', path: 'a' } };
+const patchOutput = { type: 'apply_patch_call_output', call_id: 'c1', status: 'completed' };
+const computer = { type: 'computer_call', call_id: 'c1' };
+const computerOutput = {
+  type: 'computer_call_output',
+  call_id: 'c1',
+  output: { type: 'computer_screenshot' },
+};
+const agent = { type: 'multi_agent_call', call_id: 'c1', action: 'spawn_agent', arguments: '{}' };
+const agentOutput = { type: 'multi_agent_call_output', call_id: 'c1', output: [] };
+const program = { type: 'program', call_id: 'c1', code: '' };
+const programOutput = { type: 'program_output', call_id: 'c1', result: '' };
+const approval = { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 's', name: 'n', arguments: '' };
+const approved = { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true };
+const cut = (item: object) => ({ ...item, status: 'incomplete' });
+
+/** Outputs without their calls, and how their errors speak of those. */
+const ORPHANS: [{ type: string }, string][] = [
+  [found, 'tool search call'],
+  [shellOutput, 'shell call'],
+  [localShellOutput, 'local shell call'],
+  [patchOutput, 'apply patch call'],
+  [computerOutput, 'computer call'],
+  [agentOutput, 'multi-agent call'],
+  [programOutput, 'program'],
+];
+
 function fold(items: unknown[], waiting: WaitingCalls = new Map()): WaitingCalls {
   return foldCalls(waiting, parseInput(items), 'input');
 }
@@ -44,6 +78,25 @@ describe('foldCalls', () => {
     ['a call that was cut short', [call('c1', 'incomplete')], []],
     ['a call of whatever other status', [call('c1', 'in_progress'), call('c2', 'completed')], ['c1', 'c2']],
     ['no calls', [user], []],
+    ['a search by the client', [search, found], []],
+    [
+      'a search by the server, which has no id',
+      [
+        { ...search, ...server },
+        { ...found, ...server },
+      ],
+      [],
+    ],
+    ['what a server found', [{ ...found, ...server }], []],
+    ['a shell', [shell, shellOutput], []],
+    ['a local shell', [localShell, localShellOutput], []],
+    ['a local shell that is answered as a function', [localShell, output('c1')], []],
+    ['a patch', [patch, patchOutput], []],
+    ['a computer', [computer, computerOutput], []],
+    ['an agent', [agent, agentOutput], []],
+    ['a program', [program, programOutput], []],
+    ['an approval', [approval, approved], []],
+    ['calls that were cut short', [shell, localShell, search].map(cut), []],
   ])('%s', (_, items, waiting) => {
     expect([...fold(items).keys()]).toEqual(waiting);
   });
@@ -79,6 +132,33 @@ describe('foldCalls', () => {
       [call('c1', 'incomplete'), output('c1')],
       'No tool call found for function call output with call_id c1.',
     ],
+    ...ORPHANS.map(([item, spoken]): [string, unknown[], string] => [
+      `an orphan ${item.type}`,
+      [item],
+      `No tool call found for ${spoken} output with call_id c1.`,
+    ]),
+    ...ORPHANS.filter(([{ type }]) => type !== 'local_shell_call_output').map(
+      ([item, spoken]): [string, unknown[], string] => [
+        `a ${item.type} to a function call`,
+        [call('c1'), item],
+        `No tool call found for ${spoken} output with call_id c1.`,
+      ],
+    ),
+    [
+      'an approval of nothing',
+      [approved],
+      'No approval request found for MCP approval response with approval_request_id mcpr_1.',
+    ],
+    [
+      'a second approval',
+      [approval, approved, approved],
+      'No approval request found for MCP approval response with approval_request_id mcpr_1.',
+    ],
+    [
+      'the output of a shell to a local shell',
+      [localShell, shellOutput],
+      'No tool call found for shell call output with call_id c1.',
+    ],
     [
       'an id that is text',
       [output('the secret plan')],
@@ -107,6 +187,13 @@ describe('foldCalls', () => {
 });
 
 describe('requireAnswered', () => {
+  it.each([[[agent]], [[program]], [[approval]], [[{ ...search, ...server }]]])(
+    'does not wait for what a server runs or asks: %j',
+    (items) => {
+      expect(() => requireAnswered(fold(items))).not.toThrow();
+    },
+  );
+
   it('is content when no call waits', () => {
     expect(() => requireAnswered(fold([call('c1'), output('c1')]))).not.toThrow();
   });
@@ -115,6 +202,12 @@ describe('requireAnswered', () => {
     [[call('c1'), user], 'No tool output found for function call c1.'],
     [[custom('c1')], 'No tool output found for custom tool call c1.'],
     [[call('c1'), call('c2'), call('c3'), output('c1')], 'No tool output found for function call c2.'],
+    [[search], 'No tool output found for tool search call c1.'],
+    [[shell], 'No tool output found for shell call c1.'],
+    [[localShell], 'No tool output found for local shell call c1.'],
+    [[patch], 'No tool output found for apply patch call c1.'],
+    [[computer], 'No tool output found for computer call c1.'],
+    [[approval, program, shell], 'No tool output found for shell call c1.'],
   ])('names the first of %j that waits', (items, message) => {
     expect(errorOf(() => requireAnswered(fold(items))).body).toEqual({
       type: 'invalid_request_error',

@@ -56,6 +56,19 @@ describe('toolRule', () => {
     expect(rule({ tool_choice: choice })).toMatchObject(expected);
   });
 
+  it('knows the search of the client as a tool, and none of what is to be searched for', () => {
+    const search = { type: 'tool_search', name: 'tool_search' };
+    const searched = [
+      { type: 'tool_search', execution: 'client' },
+      { ...patch, defer_loading: true },
+    ];
+    const choose = (tool_choice: unknown) => rule({ tools: [...searched, shell], tool_choice });
+    expect(choose({ type: 'tool_search' })).toMatchObject({ required: true, allowed: [search] });
+    expect(choose('required').allowed).toEqual([search, shell]);
+    const allowed = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'tool_search' }, shell] };
+    expect(choose(allowed)).toMatchObject({ required: false, allowed: [search, shell] });
+  });
+
   it('allows nothing where no tool is declared, and counts tools that joined as items', () => {
     expect(rule({ tools: [] }).allowed).toEqual([]);
     expect(rule({ tools: [{ type: 'web_search' }] }).allowed).toEqual([]);

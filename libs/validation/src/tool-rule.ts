@@ -1,4 +1,10 @@
-import type { ResponseRequest, Tool, ToolChoice } from '@turnpike/protocol';
+import {
+  offeredTools,
+  TOOL_SEARCH,
+  type ResponseRequest,
+  type Tool,
+  type ToolChoice,
+} from '@turnpike/protocol';
 import { callableTools, type CallableTool } from './tool-names.js';
 
 /** Which calls an answer may and must hold. */
@@ -26,7 +32,7 @@ export function toolRule(request: ResponseRequest, added: readonly Tool[], made 
 
 function ruleOfFirst(request: ResponseRequest, added: readonly Tool[]): ToolRule {
   const { toolChoice, tools, parallelToolCalls, maxToolCalls } = request;
-  const declared = callableTools([...added, ...tools]);
+  const declared = callableTools([...added, ...offeredTools(tools)]);
   const maxCalls = Math.min(parallelToolCalls ? Infinity : 1, maxToolCalls ?? Infinity);
   if (toolChoice === 'none' || declared.length === 0) return { required: false, allowed: [], maxCalls };
   if (toolChoice === 'auto') return { required: false, allowed: 'any', maxCalls };
@@ -49,5 +55,6 @@ function namedBy(choice: Exclude<ToolChoice, string>): readonly Named[] {
 /** A namespace names every tool in it; a tool inside a namespace is also named by its bare name. */
 function names({ type, name }: Named, tool: CallableTool): boolean {
   if (type === 'namespace') return name === tool.namespace;
+  if (type === TOOL_SEARCH) return tool.type === type;
   return type === tool.type && name === tool.name;
 }

@@ -1,10 +1,10 @@
-import type { Tool, ToolCallItem } from '@turnpike/protocol';
+import type { PairedCallType, Tool } from '@turnpike/protocol';
 import { changedEntries, applyChanges, type ArtifactCodec, type MapChanges } from '@turnpike/turns';
 import type { Validated } from './validated.js';
 
 /** What a turn changed. Tools that joined a chain as items leave it only where it starts anew. */
 interface ValidatedRecord {
-  readonly calls: MapChanges<ToolCallItem['type']>;
+  readonly calls: MapChanges<PairedCallType>;
   /** How many of the tools before this turn are still there; those listed follow them. */
   readonly kept: number;
   readonly tools: readonly Tool[];
@@ -28,7 +28,7 @@ export const validatedCodec: ArtifactCodec<Validated> = {
   },
 
   decode(records) {
-    const waitingCalls = new Map<string, ToolCallItem['type']>();
+    const waitingCalls = new Map<string, PairedCallType>();
     const addedTools: Tool[] = [];
     for (const { state } of records) {
       const { calls, kept, tools } = state as ValidatedRecord;

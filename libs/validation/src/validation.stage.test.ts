@@ -213,6 +213,75 @@ describe('tool_choice', () => {
   });
 });
 
+describe('tool search', () => {
+  const search = { type: 'tool_search', execution: 'client', parameters: {} };
+  const later = { ...tool('later'), defer_loading: true };
+  const searched = { type: 'tool_search_call', call_id: 'c1', execution: 'client', arguments: {} };
+  const found = { type: 'tool_search_output', call_id: 'c1', execution: 'client', tools: [later] };
+  const choose = (name: string) => ({ type: 'function', name });
+
+  it.each<[string, unknown]>([
+    ['by its type', { type: 'tool_search' }],
+    [
+      'among those that are allowed',
+      { type: 'allowed_tools', mode: 'required', tools: [{ type: 'tool_search' }] },
+    ],
+    ['as any tool', 'required'],
+  ])('by the client may be asked for %s', (_, tool_choice) => {
+    expect(() => advance({ input: 'hi', tools: [search], tool_choice })).not.toThrow();
+  });
+
+  it.each([[{ type: 'tool_search' }], [{ type: 'tool_search', execution: 'server' }], [tool('f')]])(
+    'may not be asked for where there is only %j',
+    (offered) => {
+      const error = errorOf({ input: 'hi', tools: [offered], tool_choice: { type: 'tool_search' } });
+      expect(error.body).toMatchObject({
+        param: 'tool_choice',
+        message: "Tool choice 'tool_search' needs a tool that this server does not host.",
+      });
+    },
+  );
+
+  it('brings tools that can be asked for once they are found, and for the rest of the chain', () => {
+    const tools = [search, later];
+    const before = errorOf({ input: 'hi', tools, tool_choice: choose('later') });
+    expect(before.body).toMatchObject({ param: 'tool_choice', code: 'invalid_value' });
+    const joined = advance({ input: [searched, found, user], tools, tool_choice: choose('later') });
+    expect(joined.addedTools).toEqual([later]);
+    expect(() =>
+      advance({ input: 'more', tool_choice: choose('later') }, { previous: joined }),
+    ).not.toThrow();
+  });
+
+  it('hides nothing where the server is to search, or nobody', () => {
+    for (const tools of [[later], [{ type: 'tool_search' }, later]]) {
+      expect(() => advance({ input: 'hi', tools, tool_choice: choose('later') })).not.toThrow();
+    }
+  });
+
+  it('hides tools of an item that brings a search with them', () => {
+    const item = { type: 'additional_tools', tools: [search, later, tool('now')] };
+    const { addedTools } = advance({ input: [item, user] });
+    expect(addedTools.map((each) => 'name' in each && each.name)).toEqual([false, 'now']);
+  });
+});
+
+describe('a configuration update', () => {
+  const update = (schema: unknown) => ({
+    type: 'configuration_update',
+    text: { format: { type: 'json_schema', name: 'a', schema } },
+  });
+
+  it('is refused by its place when its schema cannot be used', () => {
+    expect(errorOf({ input: [user, update({ type: 'nonsense' })] }).body).toMatchObject({
+      code: 'invalid_value',
+      param: 'input[1].text.format.schema',
+      message: expect.stringContaining("The schema of 'input[1].text.format' cannot be used"),
+    });
+    expect(() => advance({ input: [user, update({ type: 'object' })] })).not.toThrow();
+  });
+});
+
 describe('the artifact', () => {
   it('is the same object where a turn brings nothing to know', () => {
     const first = advance({ input: 'hi' });

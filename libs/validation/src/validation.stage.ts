@@ -1,4 +1,4 @@
-import { ApiError, type Item, type MessagePart } from '@turnpike/protocol';
+import { ApiError, type Item, type MessagePart, type ToolOutputItem } from '@turnpike/protocol';
 import { shownItems, stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import { answerCheck } from './answer-schema.js';
 import { requireCallable } from './tool-choice.js';
@@ -28,7 +28,11 @@ export class ValidationStage implements TurnStage<Validated> {
     const brought = kept === 0 ? items : items.slice(kept);
     const validated = fold(joined, turn, brought, 'input');
     if (turn.phase === 'input') {
-      brought.forEach(({ item }, index) => refuseMedia(item, `input[${kept + known + index}]`));
+      brought.forEach(({ item }, index) => {
+        const path = `input[${kept + known + index}]`;
+        refuseMedia(item, path);
+        checkUpdate(item, path);
+      });
       requireCallable(turn.request, validated.addedTools);
       answerCheck(turn.request.text.format);
       if (turn.request.generate) requireAnswered(validated.waitingCalls);
@@ -49,6 +53,13 @@ function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[], para
   return changed ? { waitingCalls, addedTools } : before;
 }
 
+/** A format that an item brings has to be one that answers can be checked against. */
+function checkUpdate(item: Item, path: string): void {
+  if (item.type === 'configuration_update' && item.text?.format !== undefined) {
+    answerCheck(item.text.format, `${path}.text.format`);
+  }
+}
+
 /**
  * No engine behind this server takes images or files, and an answer that ignored them would be wrong.
  * @param path of the item, as in `input[2]`
@@ -56,8 +67,12 @@ function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[], para
  */
 export function refuseMedia(item: Item, path: string): void {
   if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
-  else if ('output' in item && typeof item.output !== 'string')
+  else if (isToolOutput(item) && typeof item.output !== 'string')
     refuseMediaParts(item.output, `${path}.output`);
+}
+
+function isToolOutput(item: Item): item is ToolOutputItem {
+  return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
 }
 
 function refuseMediaParts(parts: readonly MessagePart[], path: string): void {

@@ -16,7 +16,8 @@ const lookup = tool({
 const result = streamText({
   model: openai.responses('sim'),
   prompt: 'read notes.txt [sim calls=2]',
-  tools: { lookup },
+  // The server runs no web search: it is dropped, and reported in a field that the SDK does not know.
+  tools: { lookup, web_search: openai.tools.webSearch({}) },
   stopWhen: stepCountIs(5),
   ...(process.env.STORE === 'false' && { providerOptions: { openai: { store: false } } }),
 });

@@ -1,7 +1,7 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { ApiError, type TextFormat, type Usage } from '@turnpike/protocol';
-import { promptLength, promptOf, Rendering } from '@turnpike/rendering';
+import { promptLength, promptOf, Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
@@ -152,7 +152,8 @@ export class Answering {
     const { engine, engineModel, format, contextTokens } = artifactOf(artifacts, Routing);
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
-    const answerSchema = engine.bindsJson === true ? schemaOf(request.text.format) : undefined;
+    const settings = settingsOf(request, rendered.settings);
+    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
     const before = this.#usage;
     this.#dispatched();
     const result = await sample({
@@ -174,11 +175,11 @@ export class Answering {
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade()),
         bindsAnswer: answerSchema !== undefined,
-        reasons: request.reasoning.effort !== 'none' && request.reasoning.effort !== 'minimal',
+        reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
       }),
       answerSchema,
-      check: answerCheck(request.text.format),
+      check: answerCheck(settings.format),
       assembler,
       sink,
       signal: this.#signal,
@@ -197,7 +198,7 @@ export class Answering {
     if (waiting.size > 0 && (appends || control.hasUnread)) {
       if (appends) {
         const output = assembler.items.flatMap(({ item }) =>
-          'call_id' in item && waiting.has(item.call_id) ? [item] : [],
+          'call_id' in item && item.call_id !== null && waiting.has(item.call_id) ? [item] : [],
         );
         sink.send([
           assembler.notice('response.done', {

@@ -38,6 +38,19 @@ describe('calls', () => {
     expect(given.next()).toBeUndefined();
   });
 
+  it('of a search for tools are calls like any other', () => {
+    const search: OutputHeader = { type: 'tool_search_call', name: 'tool_search' };
+    const target: CallableTool = { type: 'tool_search', name: 'tool_search' };
+    expect(feed(rules({ allowed: [target], required: true }), search)).toEqual({
+      passed: [search],
+      stop: false,
+    });
+    expect(feed(rules({ allowed: [f] }), search)).toEqual({ passed: [], stop: true });
+    expect(feed(rules({ maxCalls: 1 }), search, search)).toEqual({ passed: [search], stop: true });
+    const forced = rules({ allowed: [target], required: true }, { reasons: false });
+    expect(forced.first()).toEqual({ kind: 'call', targets: [target] });
+  });
+
   it('are stopped behind as many as there may be, and nothing follows', () => {
     for (const after of [call('f'), thought, note, answer]) {
       const given = rules({ maxCalls: 2 });

@@ -1,5 +1,12 @@
 import type { AssembledItem } from '@turnpike/assembly';
-import type { Opening, OutputEvent, OutputHeader } from '@turnpike/formats';
+import {
+  isCallHeader,
+  type CallHeader,
+  type CallTarget,
+  type Opening,
+  type OutputEvent,
+  type OutputHeader,
+} from '@turnpike/formats';
 import { ApiError, type MessageItem } from '@turnpike/protocol';
 import type { AnswerCheck, ToolRule } from '@turnpike/validation';
 
@@ -69,7 +76,7 @@ export class OutputRules {
         this.#awaitsCall = false;
         this.#open = event.header;
       } else if (event.kind === 'close' && event.complete && this.#open !== undefined) {
-        if (isCall(this.#open)) this.#calls++;
+        if (isCallHeader(this.#open)) this.#calls++;
         else if (isAnswer(this.#open)) this.#answered = true;
       }
     }
@@ -108,7 +115,7 @@ export class OutputRules {
     // Calls that have been made belong together with those beside them: the client answers them all.
     if (this.#calls === 0 && steered?.() === true) return 'steered';
     if (this.#calls >= tools.maxCalls) return 'enough';
-    if (isCall(header)) return this.#allows(header) ? undefined : 'unasked';
+    if (isCallHeader(header)) return this.#allows(header) ? undefined : 'unasked';
     if (this.#awaitsCall) return 'uncalled';
     if (!isAnswer(header) || this.#calls > 0) return undefined;
     if (tools.required) return 'uncalled';
@@ -117,7 +124,7 @@ export class OutputRules {
 
   #allows(call: CallHeader): boolean {
     const { allowed } = this.#options.tools;
-    const type = call.type === 'function_call' ? 'function' : 'custom';
+    const type = TOOL_OF[call.type];
     return (
       allowed === 'any' ||
       allowed.some(
@@ -132,7 +139,7 @@ export class OutputRules {
  */
 export function answerFault(items: readonly AssembledItem[], check: AnswerCheck): ApiError | undefined {
   const outputs = items.map(({ item }) => item);
-  if (outputs.some(({ type }) => type === 'function_call' || type === 'custom_tool_call')) return undefined;
+  if (outputs.some(({ type }) => type in TOOL_OF)) return undefined;
   const answers = outputs.filter(
     (item): item is MessageItem => item.type === 'message' && item.phase === 'final_answer',
   );
@@ -146,11 +153,12 @@ export function answerFault(items: readonly AssembledItem[], check: AnswerCheck)
   });
 }
 
-type CallHeader = Extract<OutputHeader, { name: string }>;
-
-function isCall(header: OutputHeader): header is CallHeader {
-  return header.type === 'function_call' || header.type === 'custom_tool_call';
-}
+/** Type of the tool that each kind of call is of. */
+const TOOL_OF = {
+  function_call: 'function',
+  custom_tool_call: 'custom',
+  tool_search_call: 'tool_search',
+} as const satisfies Record<CallHeader['type'], CallTarget['type']>;
 
 function isAnswer(header: OutputHeader): boolean {
   return header.type === 'message' && header.phase === 'final_answer';

@@ -1,5 +1,5 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
-import { ApiError, mintId, type MessageItem, type ToolOutputItem } from '@turnpike/protocol';
+import { ApiError, mintId, type Item, type MessageItem } from '@turnpike/protocol';
 import { foldCalls, type WaitingCalls } from '@turnpike/validation';
 import type { EventSink } from './event-sink.js';
 
@@ -25,7 +25,7 @@ export class ResponseControl {
   readonly #interrupt = new AbortController();
   readonly #steers: Steer[] = [];
   /** Outputs that the client has given, and how many of them the model has read. */
-  readonly #outputs: ToolOutputItem[] = [];
+  readonly #outputs: Item[] = [];
   #read = 0;
   #onChange: (() => void) | undefined;
   #closed = false;
@@ -68,7 +68,7 @@ export class ResponseControl {
    * @param acknowledges whether the client is told
    * @throws ApiError tool_output_mismatch for an output without a call that waits; response_already_completed
    */
-  answer(outputs: readonly ToolOutputItem[], acknowledges: boolean): void {
+  answer(outputs: readonly Item[], acknowledges: boolean): void {
     if (this.#closed) throw new ApiError('response_already_completed');
     foldCalls(this.waiting(), outputs, 'input');
     this.#outputs.push(...outputs.map((output) => ({ ...output, id: output.id ?? mintId(output.type) })));
@@ -93,7 +93,7 @@ export class ResponseControl {
   }
 
   /** The outputs that the model has not read yet; from now on it has. */
-  takeOutputs(): readonly ToolOutputItem[] {
+  takeOutputs(): readonly Item[] {
     const unread = this.#outputs.slice(this.#read);
     this.#read = this.#outputs.length;
     return unread;

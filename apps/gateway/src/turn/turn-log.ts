@@ -21,6 +21,7 @@ export function logTurn({ turn, response, transport, lifecycle, failure }: Finis
     input_tokens: response.usage?.input_tokens,
     cached_tokens: response.usage?.input_tokens_details.cached_tokens,
     output_tokens: response.usage?.output_tokens,
+    dropped_tools: response.turnpike?.dropped_tools,
     states: lifecycle.trace,
     stages_us: Object.fromEntries(turn.timings),
     work: Object.fromEntries(turn.work),

@@ -1,9 +1,10 @@
 import { ResponseAssembler } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
-import { ApiError, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
+import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
 import { Routing } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
+import { Validation } from '@turnpike/validation';
 import { Answering, type Answered } from './answering.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
@@ -67,7 +68,11 @@ export class TurnRun {
 
   #begin(admitted: Artifacts): ResponseAssembler {
     const { request, tenant, sink } = this.#input;
-    const response = newResponse(this.#id, request, Math.floor(Date.now() / 1000));
+    const dropped = droppedTypes(request.tools, artifactOf(admitted, Validation).addedTools);
+    const response = {
+      ...newResponse(this.#id, request, Math.floor(Date.now() / 1000)),
+      ...(dropped.length === 0 ? {} : { turnpike: { dropped_tools: dropped } }),
+    };
     const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,

@@ -1,12 +1,5 @@
 import type { ConnectionCache } from '@turnpike/conversation';
-import {
-  ApiError,
-  isToolOutput,
-  parseInput,
-  quotable,
-  type Item,
-  type MessageItem,
-} from '@turnpike/protocol';
+import { answerOf, ApiError, parseInput, quotable, type Item, type MessageItem } from '@turnpike/protocol';
 import type { ResponseControl } from '../turn/response-control.js';
 import { errorFrame, noticeFrame, type ControlFrame } from './frames.js';
 
@@ -142,6 +135,10 @@ function inputOf<T extends Item>(
     if (!is(item)) throw refused(`input[${index}]`, `only ${what} are taken here`);
     return item;
   });
+}
+
+function isToolOutput(item: Item): item is Item {
+  return answerOf(item) !== undefined;
 }
 
 function isUserMessage(item: Item): item is MessageItem {

@@ -1,4 +1,4 @@
-import type { Item, ResponseRequest } from '@turnpike/protocol';
+import type { Item, OutputItem, ResponseRequest } from '@turnpike/protocol';
 import type { LaneId } from '@turnpike/turns';
 import type { Steer } from '../turn/response-control.js';
 import type { TurnOutcome } from '../turn/turn-input.js';
@@ -78,19 +78,21 @@ export class Steering {
   }
 }
 
-type Call = Extract<TurnOutcome['response']['output'][number], { call_id: string }>;
+type Call = Extract<OutputItem, { call_id: unknown }>;
 
-function isWaiting(
-  item: TurnOutcome['response']['output'][number],
-  waiting: readonly string[],
-): item is Call {
-  return 'call_id' in item && waiting.includes(item.call_id);
+function isWaiting(item: OutputItem, waiting: readonly string[]): item is Call {
+  return 'call_id' in item && item.call_id !== null && waiting.includes(item.call_id);
 }
 
 /** What a call wants to be answered with. Shapes: openai-node `response.steer.pending`. */
 function stubOf(call: Call): Record<string, unknown> {
   const { call_id } = call;
-  return call.type === 'function_call'
-    ? { type: 'function_call_output', call_id, name: call.name }
-    : { type: 'custom_tool_call_output', call_id };
+  switch (call.type) {
+    case 'function_call':
+      return { type: 'function_call_output', call_id, name: call.name };
+    case 'custom_tool_call':
+      return { type: 'custom_tool_call_output', call_id };
+    case 'tool_search_call':
+      return { type: 'tool_search_output', call_id, execution: 'client' };
+  }
 }

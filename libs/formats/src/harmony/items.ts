@@ -1,4 +1,6 @@
 import {
+  isToolItem,
+  offeredTools,
   toolOutputText,
   type Item,
   type MessageItem,
@@ -7,12 +9,15 @@ import {
   type ToolOutputItem,
 } from '@turnpike/protocol';
 import { type OpenCalls, type Piece, type SegmentKind } from '../format.js';
+import { addedToolsPieces, toolSearchPieces } from './added-tools.js';
 import { instructionsSection } from './head.js';
 import { callHeader, messagePieces } from './message.js';
-import { FUNCTIONS, namespacesOf, toolsSection } from './tools.js';
+import { toolItemPieces } from './tool-items.js';
+import { FUNCTIONS } from './tools.js';
 
 /** Pieces of one conversation item; the mapping is the table in this library's README. */
 export function itemPieces(item: Item, calls: OpenCalls): Piece[] {
+  if (isToolItem(item)) return toolItemPieces(item, calls);
   switch (item.type) {
     case 'message':
       return chatPieces(item);
@@ -26,12 +31,12 @@ export function itemPieces(item: Item, calls: OpenCalls): Piece[] {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return outputPieces(item, calls);
-    case 'additional_tools': {
-      const namespaces = namespacesOf(item.tools);
-      return namespaces.length === 0
-        ? []
-        : messagePieces({ author: 'developer', content: [toolsSection(namespaces)] });
-    }
+    case 'additional_tools':
+      return addedToolsPieces(offeredTools(item.tools));
+    case 'tool_search_call':
+    case 'tool_search_output':
+      return toolSearchPieces(item);
+    case 'configuration_update':
     // What it stands for is rendered in its place.
     case 'compaction':
       return [];

@@ -42,6 +42,6 @@ export function callHeader({ type, name, namespace }: CallTarget): Omit<MessageP
     author: 'assistant',
     recipient: `${namespace ?? FUNCTIONS}.${name}`,
     channel: 'commentary',
-    constrainedJson: type === 'function',
+    constrainedJson: type !== 'custom',
   };
 }

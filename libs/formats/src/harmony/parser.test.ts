@@ -10,6 +10,7 @@ const tools: Tool[] = [
   { type: 'function', name: 'web-browsing' },
   { type: 'function', name: 'v1.lookup' },
   { type: 'custom', name: 'apply_patch' },
+  { type: 'tool_search', execution: 'client' },
   { type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] },
   { type: 'namespace', name: 'files.v2', tools: [{ type: 'custom', name: 'write' }] },
 ];
@@ -48,6 +49,25 @@ describe('HarmonyParser', () => {
     ]);
     expect(messages.every(({ complete }) => complete)).toBe(true);
     expect(messages.flatMap(({ ids }) => ids)).toEqual(idsOf(`<|start|>assistant${output}`));
+  });
+
+  it('reads a search for tools, where one is offered', () => {
+    const output =
+      '<|channel|>commentary to=functions.tool_search <|constrain|>json<|message|>{"query":"x"}<|call|>';
+    expect(shown(read(output))).toEqual([
+      [{ type: 'tool_search_call', name: 'tool_search' }, '{"query":"x"}'],
+    ]);
+    expect(shown(read('<|channel|>analysis to=tool_search<|message|>{}<|call|>'))).toEqual([
+      [{ type: 'tool_search_call', name: 'tool_search' }, '{}'],
+    ]);
+    const parser = harmony().parser([{ type: 'tool_search' }]);
+    const events = [...parser.push(idsOf(output)), ...parser.finish('stop')];
+    expect(shown(messagesOf(events))).toEqual([
+      [{ type: 'function_call', name: 'tool_search' }, '{"query":"x"}'],
+    ]);
+    expect(prompts(read('<|channel|>commentary to=functions.tool_search<|message|>{"q', 'length'))).toEqual([
+      '',
+    ]);
   });
 
   it('writes an end of sampling as the end that history has', () => {

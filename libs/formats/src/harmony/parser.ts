@@ -1,5 +1,11 @@
 import { type Tool } from '@turnpike/protocol';
-import { type FinishReason, type OutputEvent, type OutputHeader, type OutputParser } from '../format.js';
+import {
+  isCallHeader,
+  type FinishReason,
+  type OutputEvent,
+  type OutputHeader,
+  type OutputParser,
+} from '../format.js';
 import { HARMONY } from '../tokenizer/o200k-harmony.js';
 import { type Detokenizer, type Tokenizer } from '../tokenizer/types.js';
 import { unwrapFreeText } from './free-text.js';
@@ -143,7 +149,7 @@ export class HarmonyParser implements OutputParser {
       this.writeText(text, events);
     }
     const ids = [...this.opened, ...this.sampled];
-    const isCall = open.type === 'function_call' || open.type === 'custom_tool_call';
+    const isCall = isCallHeader(open);
     if (isCall && !complete) {
       ids.length = 0;
     } else {

@@ -1,5 +1,14 @@
-import { type CustomTool, type FunctionTool, type NamespaceTool, type Tool } from '@turnpike/protocol';
-import { type OutputHeader } from '../format.js';
+import {
+  isCallable,
+  isClientSearch,
+  isNamespace,
+  TOOL_SEARCH,
+  type CustomTool,
+  type FunctionTool,
+  type Tool,
+  type ToolSearchTool,
+} from '@turnpike/protocol';
+import { type CallHeader } from '../format.js';
 import { schemaType } from './schema-type.js';
 
 /** Where tools go that were not declared inside a namespace. */
@@ -9,10 +18,16 @@ export const FUNCTIONS = 'functions';
 export interface Namespace {
   name: string;
   description?: string | undefined;
-  tools: (FunctionTool | CustomTool)[];
+  tools: Declared[];
 }
 
-/** The namespaces of a tool list, sorted by name; hosted tools and namespaces without tools are left out. */
+/** A tool as a namespace declares it; a search for tools is declared like a function. */
+type Declared = FunctionTool | CustomTool | (ToolSearchTool & { name: typeof TOOL_SEARCH });
+
+/**
+ * The namespaces of a tool list, sorted by name; hosted tools and namespaces without tools are left out. The list is one
+ * that the model may see whole, as `offeredTools` makes it.
+ */
 export function namespacesOf(tools: readonly Tool[]): Namespace[] {
   const byName = new Map<string, Namespace>();
   const add = (name: string, description: string | undefined, members: Namespace['tools']): void => {
@@ -22,7 +37,11 @@ export function namespacesOf(tools: readonly Tool[]): Namespace[] {
   };
   for (const tool of tools) {
     if (isCallable(tool)) add(FUNCTIONS, undefined, [tool]);
-    else if (isNamespace(tool) && tool.tools.length > 0) add(tool.name, tool.description, tool.tools);
+    else if (isClientSearch(tool)) add(FUNCTIONS, undefined, [{ ...tool, name: TOOL_SEARCH }]);
+    else if (isNamespace(tool)) {
+      const members = tool.tools.filter(isCallable);
+      if (members.length > 0) add(tool.name, tool.description, members);
+    }
   }
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -42,14 +61,14 @@ function namespaceText({ name, description, tools }: Namespace): string {
   ].join('\n');
 }
 
-function toolLines(tool: FunctionTool | CustomTool): string[] {
+function toolLines(tool: Declared): string[] {
   return [
     ...comments(tool.description),
     ...(tool.type === 'custom' ? customLines(tool) : [functionLine(tool)]),
   ];
 }
 
-function functionLine({ name, parameters }: FunctionTool): string {
+function functionLine({ name, parameters }: Exclude<Declared, CustomTool>): string {
   return `type ${name} = (${parameters === undefined ? '' : `_: ${schemaType(parameters)}`}) => any;\n`;
 }
 
@@ -71,8 +90,6 @@ function comments(text: string | undefined): string[] {
   if (lines.at(-1) === '') lines.pop(); // a line break ends a line, it does not begin one
   return lines.map((line) => `// ${line}`);
 }
-
-type CallHeader = Extract<OutputHeader, { name: string }>;
 
 /**
  * Finds the tool behind a recipient. `functions.X`, and `N.X` for a declared namespace N, are calls whether or not
@@ -105,15 +122,8 @@ export function recipientResolver(tools: readonly Tool[]): (recipient: string) =
   };
 }
 
-function callHeader(kind: 'function' | 'custom', namespace: string, name: string): CallHeader {
+function callHeader(kind: Declared['type'], namespace: string, name: string): CallHeader {
+  if (kind === TOOL_SEARCH) return { type: 'tool_search_call', name };
   const type = kind === 'custom' ? 'custom_tool_call' : 'function_call';
   return namespace === FUNCTIONS ? { type, name } : { type, name, namespace };
-}
-
-function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
-  return tool.type === 'function' || tool.type === 'custom';
-}
-
-function isNamespace(tool: Tool): tool is NamespaceTool {
-  return tool.type === 'namespace';
 }

@@ -33,12 +33,31 @@ const WHOLE: Json = {
     { type: 'custom_tool_call', call_id: 'c', name: 'f', input: 'x' },
     { type: 'custom_tool_call_output', call_id: 'c', output: 'x' },
     { type: 'additional_tools', tools: [{ type: 'function', name: 'f', parameters: {} }] },
+    { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: { q: 'x' } },
+    {
+      type: 'tool_search_output',
+      call_id: 'c',
+      tools: [{ type: 'function', name: 'f', defer_loading: true }],
+    },
+    { type: 'configuration_update', reasoning: { effort: 'low' }, text: { format: { type: 'text' } } },
+    { type: 'shell_call', call_id: 'c', action: { commands: ['ls'] } },
+    {
+      type: 'shell_call_output',
+      call_id: 'c',
+      output: [{ stdout: '', stderr: '', outcome: { type: 'exit', exit_code: 1 } }],
+    },
+    { type: 'local_shell_call_output', id: 'c', output: 'x' },
+    { type: 'apply_patch_call', call_id: 'c', operation: { type: 'delete_file', path: 'p' } },
+    { type: 'web_search_call', action: { type: 'search', queries: ['q'] }, results: [{ text: 't' }] },
+    { type: 'mcp_approval_request', id: 'a', server_label: 's', name: 'n', arguments: '{}' },
+    { type: 'agent_message', author: 'a', recipient: 'b', content: [{ type: 'input_text', text: 't' }] },
   ],
   tools: [
     { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true },
     { type: 'custom', name: 'f', format: { type: 'grammar', syntax: 'lark', definition: 'd' } },
     { type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'f' }] },
     { type: 'web_search' },
+    { type: 'tool_search', execution: 'client', parameters: {} },
   ],
   tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
   reasoning: { effort: 'low', context: 'auto' },
@@ -108,7 +127,7 @@ describe('any JSON', () => {
           expect(thrown.status).toBe(400);
           expect(thrown.body.message).not.toMatch(LEAK);
           expect(thrown.body.param ?? '').not.toMatch(LEAK);
-          expect(thrown.body.message.length).toBeLessThan(600);
+          expect(thrown.body.message.length).toBeLessThan(1_500);
         }
         expect(Object.keys(Object.prototype)).toEqual([]);
       }),
@@ -118,7 +137,7 @@ describe('any JSON', () => {
   });
 
   it('is taken where nothing is wrong with it', () => {
-    expect(parseRequest(WHOLE, 'websocket').input).toHaveLength(8);
+    expect(parseRequest(WHOLE, 'websocket').input).toHaveLength(18);
   });
 
   it.each(PROMPTS)('never shows %j, wherever it stands', (text) => {

@@ -169,8 +169,8 @@ describe('errors of items', () => {
   });
 
   it('list the item types there are when one is not known', () => {
-    const { message } = errorOf([{ type: 'web_search_call' }]);
-    expect(message).toContain("'web_search_call'");
+    const { message } = errorOf([{ type: 'telepathy_call' }]);
+    expect(message).toContain("'telepathy_call'");
     expect(ITEM_TYPES.length).toBeGreaterThan(6);
     for (const type of ITEM_TYPES) expect(message).toContain(`'${type}'`);
   });

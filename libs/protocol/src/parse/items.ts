@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Item, ToolOutputItem } from '../items.js';
+import type { ConfigurationUpdateItem, Item, ToolItem, ToolOutputItem, ToolSearchItem } from '../items.js';
 import {
   invalid,
   isAbsent,
@@ -12,6 +12,8 @@ import {
   wrongType,
   wrongValue,
 } from './fields.js';
+import { reasoningEffort, textFormat } from './settings.js';
+import { parseToolItem, TOOL_ITEM_TYPES } from './tool-items.js';
 import { parseTools } from './tools.js';
 
 const id = optional(z.string());
@@ -76,6 +78,18 @@ const customToolCall = z.object({
 const compaction = z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() });
 const toolOutput = z.object(callFields);
 const toolOutputParts = list(inputPart);
+const toolSearch = z.object({
+  id,
+  call_id: optional(z.string().min(1)),
+  execution: optional(z.enum(['server', 'client'])),
+  status,
+});
+const configurationUpdate = z.looseObject({
+  type: z.literal('configuration_update'),
+  id,
+  reasoning: optional(z.looseObject({ effort: optional(reasoningEffort) })),
+  text: optional(z.looseObject({ format: optional(textFormat) })),
+});
 
 /** Parses one JSON object found at `path` of the request. */
 type ItemParser = (value: Record<string, unknown>, path: string) => Item;
@@ -95,6 +109,15 @@ const ITEM_PARSERS: Record<Item['type'], ItemParser> = {
     tools: parseTools(value['tools'], `${path}.tools`).tools,
   }),
   compaction: (value, path) => parseField(compaction, value, path),
+  tool_search_call: parseToolSearchCall,
+  tool_search_output: (value, path) => ({
+    type: 'tool_search_output',
+    ...parseToolSearch(value, path),
+    tools: parseTools(value['tools'], `${path}.tools`).tools,
+  }),
+  configuration_update: (value, path): ConfigurationUpdateItem =>
+    parseField(configurationUpdate, value, path),
+  ...toolItemParsers(),
 };
 
 /** Types of items this server understands, in the order errors list them. */
@@ -163,6 +186,31 @@ function withContentParts(value: Record<string, unknown>, path: string): Record<
     throw wrongType(`${path}.content`, 'string or array', content);
   }
   return { ...value, type: 'message' };
+}
+
+function toolItemParsers(): Record<ToolItem['type'], ItemParser> {
+  const parsers = TOOL_ITEM_TYPES.map((type): [ToolItem['type'], ItemParser] => [
+    type,
+    (value, path) => parseToolItem(type, value, path),
+  ]);
+  return Object.fromEntries(parsers) as Record<ToolItem['type'], ItemParser>;
+}
+
+/** A search with a `call_id` is the client's unless it says otherwise, and the client's cannot be without one. */
+function parseToolSearch(value: Record<string, unknown>, path: string): Omit<ToolSearchItem, 'type'> {
+  const fields = parseField(toolSearch, value, path);
+  const { execution = fields.call_id === undefined ? 'server' : 'client' } = fields;
+  if (execution === 'client' && fields.call_id === undefined) throw missing(`${path}.call_id`);
+  return { ...fields, call_id: fields.call_id ?? null, execution };
+}
+
+function parseToolSearchCall(value: Record<string, unknown>, path: string): Item {
+  const fields = parseToolSearch(value, path);
+  const given = value['arguments'] ?? {};
+  if (!isObject(given) && typeof given !== 'string') {
+    throw wrongType(`${path}.arguments`, 'object or string', given);
+  }
+  return { type: 'tool_search_call', ...fields, arguments: given };
 }
 
 function parseOutput(type: ToolOutputItem['type'], value: Record<string, unknown>, path: string): Item {

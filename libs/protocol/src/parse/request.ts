@@ -7,21 +7,9 @@ import { parseConversation } from './conversation.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
 import { endsWithTrigger, inputItems } from './items.js';
 import { parseMetadata } from './metadata.js';
+import { reasoningEffort, textFormat } from './settings.js';
 import { parseToolChoice } from './tool-choice.js';
 import { parseTools } from './tools.js';
-
-const schemaName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, '_' or '-'");
-const textFormat = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text') }),
-  z.object({ type: z.literal('json_object') }),
-  z.object({
-    type: z.literal('json_schema'),
-    name: schemaName,
-    description: optional(z.string()),
-    schema: z.record(z.string(), z.unknown()),
-    strict: optional(z.boolean()),
-  }),
-]);
 
 const contextManagement = z.object({
   type: z.literal('compaction'),
@@ -37,7 +25,7 @@ const settings = z.object({
   max_tool_calls: optional(z.int().min(1)),
   reasoning: withDefault(
     z.object({
-      effort: optional(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
+      effort: optional(reasoningEffort),
       summary: optional(z.string()),
       context: optional(z.enum(['auto', 'current_turn', 'all_turns'])),
     }),

@@ -33,7 +33,7 @@ describe('parseTools', () => {
     const tools = [shell, patch, { type: 'namespace', name: 'mcp__x', tools: [shell, patch] }];
     expect(canonical(tools)).toEqual(tools);
     const withNulls = [
-      { ...shell, description: null, strict: null, defer_loading: true },
+      { ...shell, description: null, strict: null, defer_loading: null, output_schema: null },
       { ...patch, description: null },
       { type: 'namespace', name: 'mcp__x', description: null, tools: [{ ...shell, strict: null }, patch] },
     ];
@@ -44,6 +44,16 @@ describe('parseTools', () => {
     expect(canonical([{ type: 'custom', name: 'f', format: { type: 'text' } }])).toEqual([
       { type: 'custom', name: 'f', format: { type: 'text' } },
     ]);
+  });
+
+  it.each([
+    [{ ...shell, defer_loading: true, async: true, output_schema: {}, allowed_callers: ['direct'] }],
+    [{ ...patch, defer_loading: true, async: false, allowed_callers: ['programmatic'] }],
+    [{ type: 'namespace', name: 'n', defer_loading: true, tools: [{ type: 'mcp', server_label: 's' }] }],
+    [{ type: 'tool_search', execution: 'client', description: 'd', parameters }],
+    [{ type: 'tool_search' }],
+  ])('keeps the fields of %j', (tool) => {
+    expect(canonical([tool])).toEqual([tool]);
   });
 
   it("keeps a schema's keys in the client's order", () => {
@@ -109,6 +119,36 @@ describe('parseTools', () => {
       [shell, { type: 'namespace', name: 'n', tools: [shell, { type: 'function' }] }],
       'missing_required_parameter',
       'tools[1].tools[1].name',
+    ],
+    [
+      'a namespace whose tools are no list',
+      [{ type: 'namespace', name: 'n', tools: {} }],
+      'invalid_type',
+      'tools[0].tools',
+    ],
+    [
+      'a namespaced tool that is a string',
+      [{ type: 'namespace', name: 'n', tools: ['f'] }],
+      'invalid_type',
+      'tools[0].tools[0]',
+    ],
+    [
+      'a search that nobody can run',
+      [{ type: 'tool_search', execution: 'both' }],
+      'invalid_value',
+      'tools[0].execution',
+    ],
+    [
+      'a search with parameters of another type',
+      [{ type: 'tool_search', parameters: 'query' }],
+      'invalid_type',
+      'tools[0].parameters',
+    ],
+    [
+      'a tool that is deferred by a word',
+      [{ ...shell, defer_loading: 'yes' }],
+      'invalid_type',
+      'tools[0].defer_loading',
     ],
     [
       'a namespace in a namespace',

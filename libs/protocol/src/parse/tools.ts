@@ -1,18 +1,36 @@
 import { z } from 'zod';
-import type { Tool } from '../items.js';
-import { isAbsent, isObject, list, missing, optional, parseField, wrongType, invalid } from './fields.js';
+import type { HostedTool, NamespaceTool, Tool } from '../items.js';
+import {
+  isAbsent,
+  isObject,
+  missing,
+  optional,
+  parseField,
+  wrongType,
+  wrongValue,
+  invalid,
+} from './fields.js';
 
 const name = z
   .string()
   .min(1)
   .max(128)
   .regex(/^[A-Za-z0-9_.-]+$/, "may hold letters, digits, '_', '-' and '.' only");
+/** Fields that change nothing here, kept as they are. */
+const kept = {
+  async: optional(z.unknown()),
+  allowed_callers: optional(z.unknown()),
+  output_schema: optional(z.unknown()),
+};
+const parameters = optional(z.record(z.string(), z.unknown()));
 const functionTool = z.object({
   type: z.literal('function'),
   name,
   description: optional(z.string()),
-  parameters: optional(z.record(z.string(), z.unknown())),
+  parameters,
   strict: optional(z.boolean()),
+  defer_loading: optional(z.boolean()),
+  ...kept,
 });
 const customTool = z.object({
   type: z.literal('custom'),
@@ -24,15 +42,25 @@ const customTool = z.object({
       z.object({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() }),
     ]),
   ),
+  defer_loading: optional(z.boolean()),
+  ...kept,
 });
 const namespaceTool = z.object({
   type: z.literal('namespace'),
   name,
   description: optional(z.string()),
-  tools: list(z.discriminatedUnion('type', [functionTool, customTool])),
+  defer_loading: optional(z.boolean()),
+});
+const toolSearchTool = z.object({
+  type: z.literal('tool_search'),
+  execution: optional(z.enum(['server', 'client'])),
+  description: optional(z.string()),
+  parameters,
 });
 
-const CLIENT_TOOLS = { function: functionTool, custom: customTool, namespace: namespaceTool };
+/** Tools that have a parser; any other is accepted as it is. */
+const MEMBERS = { function: functionTool, custom: customTool };
+const TOOLS = { ...MEMBERS, tool_search: toolSearchTool };
 
 export interface ToolList {
   tools: Tool[];
@@ -89,12 +117,32 @@ function membersOf(tool: unknown): number {
 }
 
 function parseTool(value: unknown, path: string): Tool {
+  if (!isObject(value) || value['type'] !== 'namespace') return parseTyped(TOOLS, value, path);
+  const fields = parseField(namespaceTool, value, path);
+  const { tools } = value;
+  if (isAbsent(tools)) throw missing(`${path}.tools`);
+  if (!Array.isArray(tools)) throw wrongType(`${path}.tools`, 'array', tools);
+  return { ...fields, tools: tools.map((tool, index) => parseMember(tool, `${path}.tools[${index}]`)) };
+}
+
+function parseMember(value: unknown, path: string): NamespaceTool['tools'][number] {
+  if (isObject(value) && value['type'] === 'namespace') {
+    throw wrongValue(`${path}.type`, 'namespace', Object.keys(MEMBERS));
+  }
+  return parseTyped(MEMBERS, value, path);
+}
+
+function parseTyped<S extends z.ZodType>(
+  known: Readonly<Record<string, S>>,
+  value: unknown,
+  path: string,
+): z.output<S> | HostedTool {
   if (!isObject(value)) throw wrongType(path, 'object', value);
   const { type } = value;
   if (isAbsent(type)) throw missing(`${path}.type`);
   if (typeof type !== 'string') throw wrongType(`${path}.type`, 'string', type);
-  if (!Object.hasOwn(CLIENT_TOOLS, type)) return value as Tool;
-  return parseField(CLIENT_TOOLS[type as keyof typeof CLIENT_TOOLS], value, path);
+  const schema = Object.hasOwn(known, type) ? known[type] : undefined;
+  return schema === undefined ? { ...value, type } : parseField(schema, value, path);
 }
 
 function remember(key: string, tools: Tool[]): void {

@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import type { FunctionCallItem, Item, MessageItem, ReasoningItem } from '@turnpike/protocol';
+import type {
+  FunctionCallItem,
+  Item,
+  MessageItem,
+  ReasoningEffort,
+  ReasoningItem,
+  TextFormat,
+} from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 
 export function user(text: string): MessageItem {
@@ -17,6 +24,10 @@ export function call(callId: string, name = 'look'): FunctionCallItem {
 }
 export function output(callId: string, text = 'found'): Item {
   return { type: 'function_call_output', call_id: callId, output: text };
+}
+export const SCHEMA: TextFormat = { type: 'json_schema', name: 'a', schema: { type: 'object' } };
+export function update(to: { effort?: ReasoningEffort; format?: TextFormat }): Item {
+  return { type: 'configuration_update', reasoning: { effort: to.effort }, text: { format: to.format } };
 }
 export function given(...items: Item[]): TurnItem[] {
   return items.map((item) => ({ item }));
@@ -36,6 +47,7 @@ const group: fc.Arbitrary<Item[]> = fc.oneof(
   fc.uuid().map((id): Item[] => [{ ...call(id), status: 'incomplete' }]),
   fc.uuid().map((id): Item[] => [call(id, 'never answered')]),
   fc.constant<Item[]>([{ type: 'additional_tools', role: 'developer', tools: [] }]),
+  fc.constantFrom<Item[]>([update({ effort: 'low' })], [update({ effort: 'high', format: SCHEMA })]),
 );
 const writtenByModel = (item: Item) =>
   ['reasoning', 'function_call'].includes(item.type) ||

@@ -1,5 +1,5 @@
 import type { Format, OpenCalls, Piece, SegmentKind } from '@turnpike/formats';
-import type { Item } from '@turnpike/protocol';
+import { isToolItem, type Item } from '@turnpike/protocol';
 import { stageToken } from '@turnpike/turns';
 import type { FormatProvider } from '../rendering.stage.js';
 
@@ -36,6 +36,7 @@ export function fakeFormat(options: Partial<Format> = {}): Format {
 }
 
 function renderItem(item: Item, calls: OpenCalls): Piece[] {
+  if (isToolItem(item)) return [];
   switch (item.type) {
     case 'message':
       return [
@@ -58,6 +59,9 @@ function renderItem(item: Item, calls: OpenCalls): Piece[] {
     }
     case 'additional_tools':
     case 'compaction':
+    case 'tool_search_call':
+    case 'tool_search_output':
+    case 'configuration_update':
       return [];
   }
 }
