@@ -24,7 +24,7 @@ export class ValidationStage implements TurnStage<Validated> {
     const before = previous ?? fold(NOTHING, turn, turn.history());
     const validated = fold(before, turn, turn.items);
     if (turn.phase === 'input') {
-      turn.items.forEach(({ item }, index) => refuseMedia(item, `input[${turn.known + index}]`));
+      turn.items.forEach(({ item }, index) => refuseFiles(item, `input[${turn.known + index}]`));
       requireCallable(turn.request, validated.addedTools);
       answerCheck(turn.request.text.format);
       if (turn.request.generate) requireAnswered(validated.waitingCalls);
@@ -42,17 +42,17 @@ function fold(before: Validated, turn: Turn, turnItems: readonly TurnItem[]): Va
   return changed ? { waitingCalls, addedTools } : before;
 }
 
-/** No engine behind this server takes images or files, and an answer that ignored them would be wrong. */
-function refuseMedia(item: Item, path: string): void {
-  if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
+/** No engine behind this server takes files, and an answer that ignored them would be wrong. */
+function refuseFiles(item: Item, path: string): void {
+  if (item.type === 'message') refuseFileParts(item.content, `${path}.content`);
   else if ('output' in item && typeof item.output !== 'string')
-    refuseMediaParts(item.output, `${path}.output`);
+    refuseFileParts(item.output, `${path}.output`);
 }
 
-function refuseMediaParts(parts: readonly MessagePart[], path: string): void {
+function refuseFileParts(parts: readonly MessagePart[], path: string): void {
   parts.forEach(({ type }, index) => {
-    if (type !== 'input_image' && type !== 'input_file') return;
-    const message = `The model does not take '${type}' parts.`;
+    if (type !== 'input_file') return;
+    const message = "The model does not take 'input_file' parts: send what is in the file as 'input_text'.";
     throw new ApiError('unsupported_parameter', { param: `${path}[${index}]`, message });
   });
 }

@@ -1,5 +1,6 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
 import { createNode, estimateBytes, type ResponseNode, type ResponseStore } from '@turnpike/conversation';
+import { imageBytes, Images, type KnownImages } from '@turnpike/images';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
@@ -52,8 +53,13 @@ export async function commit({
   return node;
 }
 
-/** Memory of the prompt ids this turn added. */
+/** Memory of what this turn added to the prompt: ids, and images that were fetched. */
 function promptBytes(parent: ResponseNode | undefined, artifacts: Artifacts): number {
   const rendered = artifacts.get(Rendering.name) as Rendered;
-  return renderedBytes(rendered, parent?.artifacts.get(Rendering.name) as Rendered | undefined);
+  const images = artifacts.get(Images.name) as KnownImages;
+  const before = parent?.artifacts;
+  return (
+    renderedBytes(rendered, before?.get(Rendering.name) as Rendered | undefined) +
+    imageBytes(images, before?.get(Images.name) as KnownImages | undefined)
+  );
 }

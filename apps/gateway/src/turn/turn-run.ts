@@ -1,7 +1,6 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, mintId, newResponse, type TextFormat, type Tool, type Usage } from '@turnpike/protocol';
-import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
@@ -9,6 +8,7 @@ import { packSampledIds } from '@turnpike/sealing';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit } from './commit.js';
 import { failedBy } from './ending.js';
+import { enginePrompt } from './engine-prompt.js';
 import { KeepAlive } from './keep-alive.js';
 import { OutputRules } from './output-rules.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
@@ -36,7 +36,7 @@ interface Sampling {
   readonly assembler: ResponseAssembler;
   readonly keepAlive: KeepAlive;
   readonly route: Route;
-  readonly rendered: Rendered;
+  readonly artifacts: Artifacts;
   readonly promptTokens: number;
   /** Most tokens the engine may sample. */
   readonly maxTokens: number;
@@ -107,8 +107,7 @@ export class TurnRun {
     try {
       const artifacts = await this.#parts.pipeline.run(turn, base?.artifacts, 'preparation');
       const route = artifactOf(artifacts, Routing);
-      const rendered = artifactOf(artifacts, Rendering);
-      promptTokens = promptOf(rendered, route.format).length;
+      promptTokens = enginePrompt(artifacts).length;
       const maxTokens = this.#maxTokens(route, promptTokens);
       if (!this.#input.request.generate) {
         return { artifacts, ending: { status: 'completed' }, usage: usageOf(promptTokens, 0, 0, undefined) };
@@ -119,7 +118,7 @@ export class TurnRun {
         assembler,
         keepAlive,
         route,
-        rendered,
+        artifacts,
         promptTokens,
         maxTokens,
         addedTools,
@@ -155,7 +154,7 @@ export class TurnRun {
     assembler,
     keepAlive,
     route,
-    rendered,
+    artifacts,
     promptTokens,
     maxTokens,
     addedTools,
@@ -174,7 +173,7 @@ export class TurnRun {
         temperature: request.temperature,
         topP: request.topP,
       },
-      promptWith: (ending) => promptOf(rendered, format, ending),
+      promptWith: (ending) => enginePrompt(artifacts, ending),
       promptTokens,
       contextTokens,
       format,
