@@ -267,7 +267,7 @@ describe('the addresses', () => {
     });
   });
 
-  const image = { role: 'user', content: [{ type: 'input_image', image_url: 'data:' }] };
+  const file = { role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] };
   const many = Array.from({ length: 21 }, () => user('a'));
   it.each([
     ['no JSON', '', 'nonsense', 'invalid_json', null],
@@ -275,7 +275,7 @@ describe('the addresses', () => {
     ['items of another type', '', { items: 'a' }, 'invalid_type', 'items'],
     ['too many items', '', { items: many }, 'invalid_value', 'items'],
     ['a bad item', '', { items: [user('a'), { type: 'x' }] }, 'invalid_value', 'items[1].type'],
-    ['an image', '', { items: [image] }, 'unsupported_parameter', 'items[0].content[0]'],
+    ['a file', '', { items: [file] }, 'unsupported_parameter', 'items[0].content[0]'],
     ['bad metadata', '', { metadata: { a: 1 } }, 'invalid_type', 'metadata.a'],
     ['no metadata', '/ID', {}, 'missing_required_parameter', 'metadata'],
     ['no items', '/ID/items', {}, 'missing_required_parameter', 'items'],

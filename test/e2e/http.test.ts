@@ -93,6 +93,13 @@ describe('POST /v1/responses', () => {
       'an image',
       '{"model":"sim","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:,"}]}]}',
       400,
+      'invalid_image_url',
+      'input[0].content[0].image_url',
+    ],
+    [
+      'a file',
+      '{"model":"sim","input":[{"role":"user","content":[{"type":"input_file","file_id":"file_1"}]}]}',
+      400,
       'unsupported_parameter',
       'input[0].content[0]',
     ],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { harmony, TokenEncoder, type Format } from '@turnpike/formats';
+import { ImageLoader, ImagesStage } from '@turnpike/images';
 import type { EngineClient } from '@turnpike/inference';
 import { parseItem, type Item } from '@turnpike/protocol';
 import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
@@ -25,11 +26,19 @@ const unused: EngineClient = {
 };
 
 const router = new CatalogueRouter([
-  { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 1_000_000, engine: unused },
+  {
+    model: 'm',
+    engineModel: 'm',
+    format: FORMAT,
+    contextTokens: 1_000_000,
+    engine: unused,
+    images: { tokens: 'tiles', base: 85, tile: 170, detail: true },
+  },
 ]);
 const { admission, preparation } = stageList({
   validation: new ValidationStage(),
   routing: new RoutingStage(router),
+  images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
 });
 const stages = [...admission, ...preparation];
@@ -110,6 +119,13 @@ const alone = fc
     { type: 'tool_search_output', call_id: null, execution: 'server', tools },
   )
   .map((item) => parseItem(item, 'input[0]'));
+/** An image of one pixel, between texts. */
+const picture = fc.tuple(text, text).map(([before, after]): Item => {
+  const image_url = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+  const parts = [before, after].map((each) => ({ type: 'input_text', text: each }));
+  const content = [parts[0], { type: 'input_image', image_url }, parts[1]];
+  return parseItem({ role: 'user', content }, 'input[0]');
+});
 
 const added = fc.constant<Item>(
   parseItem({ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }, 'input[0]'),
@@ -130,6 +146,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: compaction.map((item) => () => [item]) },
   { weight: 2, arbitrary: otherExchange },
   { weight: 1, arbitrary: alone.map((item) => () => [item]) },
+  { weight: 1, arbitrary: picture.map((item) => () => [item]) },
 );
 
 /** Items of a conversation; those a model can write come with ids as if it had sampled them, or without. */

@@ -6,6 +6,7 @@ import {
   type ResponseStore,
 } from '@turnpike/conversation';
 import { harmony, TokenEncoder } from '@turnpike/formats';
+import { ImageLoader, ImagesStage } from '@turnpike/images';
 import type { EngineClient } from '@turnpike/inference';
 import { mintId, newResponse, parseItem, parseRequest } from '@turnpike/protocol';
 import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
@@ -25,13 +26,22 @@ const unused: EngineClient = {
   },
   close: () => Promise.resolve(),
 };
+const IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as const;
 const { admission, preparation } = stageList({
   validation: new ValidationStage(),
   routing: new RoutingStage(
     new CatalogueRouter([
-      { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 1_000_000, engine: unused },
+      {
+        model: 'm',
+        engineModel: 'm',
+        format: FORMAT,
+        contextTokens: 1_000_000,
+        engine: unused,
+        images: IMAGES,
+      },
     ]),
   ),
+  images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
 });
 const pipeline = new Pipeline(admission, preparation);
@@ -112,6 +122,17 @@ function sampled(value: object): TurnItem {
 }
 
 export const user = (content: string) => ({ role: 'user', content });
+/** An image of one pixel. */
+export const picture = {
+  role: 'user',
+  content: [
+    {
+      type: 'input_image',
+      image_url: 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+      detail: 'low',
+    },
+  ],
+};
 export const answer = (content: string) => ({ role: 'assistant', content, phase: 'final_answer' });
 export const thought = (text: string) => ({ type: 'reasoning', content: [{ type: 'reasoning_text', text }] });
 export const call = (call_id: string) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' });
@@ -124,6 +145,7 @@ export function knowledge(node: ResponseNode): unknown {
   return {
     rendered: { ...rest, key: head.key, head: [...head.tokens.toIds()], body: [...body.toIds()] },
     validated: node.artifacts.get('validation'),
+    images: node.artifacts.get('images'),
     history: historyOf(node),
     response: node.response,
     depth: node.depth,

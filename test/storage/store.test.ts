@@ -12,6 +12,7 @@ import {
   loaded,
   makeChain,
   makeTurn,
+  picture,
   result,
   storeOn,
   thought,
@@ -25,7 +26,7 @@ const TOOLS = [{ type: 'function', name: 'look', parameters: { type: 'object', p
 /** Turns in which everything happens that a record has to say. */
 const STEPS: Step[] = [
   { input: [user('one')], output: [thought('hm'), answer('first')], settings: { tools: TOOLS } },
-  { input: [user('two')], output: [thought('so'), call('c1')], settings: { tools: TOOLS } },
+  { input: [picture, user('two')], output: [thought('so'), call('c1')], settings: { tools: TOOLS } },
   { input: [result('c1')], output: [thought('ah'), answer('second')], settings: { tools: TOOLS } },
   { input: [user('three')], settings: { tools: TOOLS, instructions: 'Be brief.' } },
   { input: [{ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }], output: [call('c2')] },

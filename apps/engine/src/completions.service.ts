@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type ServerResponse } from 'node:http';
 import { type HarmonyMessage } from '@turnpike/formats';
-import { PrefixCache } from './cache/prefix-cache.js';
+import { PrefixCache, type Slot } from './cache/prefix-cache.js';
 import { CompletionText } from './generation/completion-text.js';
 import { Generation } from './generation/generation.js';
 import { outputEnd } from './generation/output-end.js';
-import { EngineStats } from './generation/stats.js';
+import { EngineStats, type RequestRecord } from './generation/stats.js';
 import { type CompletionRequest, parseCompletionRequest } from './http/completion-request.js';
 import { RequestError } from './http/errors.js';
 import { type Intake, PromptIntake } from './http/prompt-intake.js';
 import { type AnswerContext, JsonSink, StreamSink } from './http/sinks.js';
+import { type PromptImage, promptImages, sharedLength, tokensOf } from './images/prompt-images.js';
 import { type SimulatedModel } from './model/simulated-model.js';
 import { type Scheduler } from './pacing.js';
 import { type EngineSettings } from './settings.js';
@@ -25,6 +26,8 @@ export class CompletionsService {
   readonly stats = new EngineStats();
   private readonly cache: PrefixCache<HarmonyMessage>;
   private readonly intake: PromptIntake;
+  /** What the placeholders of kept sequences stand for. */
+  private readonly images = new WeakMap<Slot<HarmonyMessage>, readonly PromptImage[]>();
 
   constructor(
     private readonly settings: EngineSettings,
@@ -44,15 +47,22 @@ export class CompletionsService {
     const intake = this.intake.read(body);
     const request = parseCompletionRequest(intake.fields);
     this.checkModel(request);
-    this.checkLength(intake.length, request);
+    const { slot: matched, tokens: shared } = intake.match;
+    const known = (matched && this.images.get(matched)) ?? [];
+    const images = promptImages(request.images, { shared, known, tail: intake.tail });
+    const promptTokens = tokensOf(intake.length, images);
+    const cachedTokens = tokensOf(sharedLength(shared, images, known), images);
+    this.checkLength(promptTokens, request);
 
     const slot = this.cache.admit(intake.match, intake.tail, intake.tailJson);
+    this.images.set(slot, images);
     const ids = slot.sequence.ids();
-    slot.notes = this.model.reader.scan(ids, slot.notes, intake.match.tokens);
-    const output = this.model.respond(ids, slot.notes);
+    slot.notes = this.model.reader.scan(ids, slot.notes, shared);
+    const sizes = images.map(({ size }) => size);
+    const output = this.model.respond(ids, slot.notes, sizes);
     if (output.status !== undefined) throw new RequestError(output.status, `sim status ${output.status}`);
 
-    const record = this.account(intake);
+    const record = this.account(intake, promptTokens, cachedTokens);
     const answer = this.answerContext(request, record, ids);
     const sink = request.stream ? new StreamSink(response, answer) : new JsonSink(response, answer);
     const generation = new Generation(
@@ -64,7 +74,7 @@ export class CompletionsService {
       sink,
       {
         scheduler: this.scheduler,
-        firstAt: receivedAt + this.settings.ttftMs + this.prefillMs(intake),
+        firstAt: receivedAt + this.settings.ttftMs + this.prefillMs(record),
         tokensPerSecond: this.settings.tps,
       },
     );
@@ -89,14 +99,14 @@ export class CompletionsService {
     throw new RequestError(400, message, 'prompt');
   }
 
-  private account(intake: Intake) {
+  private account(intake: Intake, promptTokens: number, cachedTokens: number): RequestRecord {
     this.stats.idsParsed += intake.tail.length;
     if (!intake.fast) this.stats.slowBodies++;
-    return this.stats.accept(intake.length, intake.match.tokens);
+    return this.stats.accept(promptTokens, cachedTokens);
   }
 
-  private prefillMs(intake: Intake): number {
-    return ((intake.length - intake.match.tokens) * this.settings.prefillUsPerToken) / 1000;
+  private prefillMs({ prompt_tokens, cached_tokens }: RequestRecord): number {
+    return ((prompt_tokens - cached_tokens) * this.settings.prefillUsPerToken) / 1000;
   }
 
   private answerContext(

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import { ResumeWindow } from '@turnpike/conversation';
+import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
@@ -63,6 +64,7 @@ export class AppModule {
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
+              images: new ImagesStage({ routeToken: Routing, loader: imageLoaderOf(config) }),
               rendering: new RenderingStage({
                 formatToken: Routing,
                 encoder: (format) => formats.encoder(format),
@@ -78,14 +80,22 @@ export class AppModule {
   }
 }
 
+function imageLoaderOf({ images: { fetch, maxBytes, ...options } }: Config): ImageLoader {
+  return new ImageLoader({ maxBytes, fetcher: fetch ? new ImageFetcher(options) : undefined });
+}
+
 function routerOf(config: Config, engines: Engines, formats: Formats): RouterStrategy {
   return new CatalogueRouter(
-    Object.entries(config.models).map(([model, { engine, engineModel, format, contextTokens }]) => ({
-      model,
-      engineModel: engineModel ?? model,
-      format: formats.get(format),
-      contextTokens,
-      engine: engines.get(engine),
-    })),
+    Object.entries(config.models).map(([model, { engine, engineModel, format, contextTokens, images }]) => {
+      const client = engines.get(engine);
+      return {
+        model,
+        engineModel: engineModel ?? model,
+        format: formats.get(format),
+        contextTokens,
+        engine: client,
+        images: client.takesImages === true ? images : undefined,
+      };
+    }),
   );
 }

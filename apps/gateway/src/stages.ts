@@ -1,4 +1,5 @@
 import type { TurnStage } from '@turnpike/turns';
+import type { ImagesStage } from '@turnpike/images';
 import type { RenderingStage } from '@turnpike/rendering';
 import type { RoutingStage } from '@turnpike/routing';
 import type { ValidationStage } from '@turnpike/validation';
@@ -6,10 +7,10 @@ import type { ValidationStage } from '@turnpike/validation';
 /**
  * The stages of a turn, on one screen. Within a group, stages that do not need each other run side by side.
  *
- * | group       | when it fails                                | stages                 |
- * | ----------- | -------------------------------------------- | ---------------------- |
- * | admission   | a plain error: there is no response yet      | validation, routing    |
- * | preparation | `response.failed`: the response has begun    | rendering              |
+ * | group       | when it fails                                | stages                         |
+ * | ----------- | -------------------------------------------- | ------------------------------ |
+ * | admission   | a plain error: there is no response yet      | validation, routing -> images  |
+ * | preparation | `response.failed`: the response has begun    | rendering                      |
  */
 export interface StageList {
   readonly admission: readonly TurnStage<unknown>[];
@@ -20,7 +21,11 @@ export interface StageList {
 export function stageList(stages: {
   validation: ValidationStage;
   routing: RoutingStage;
+  images: ImagesStage;
   rendering: RenderingStage;
 }): StageList {
-  return { admission: [stages.validation, stages.routing], preparation: [stages.rendering] };
+  return {
+    admission: [stages.validation, stages.routing, stages.images],
+    preparation: [stages.rendering],
+  };
 }

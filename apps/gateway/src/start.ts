@@ -16,6 +16,9 @@ import { ResponsesGateway } from './websocket/responses.gateway.js';
 /** Context of the built-in model, in tokens. */
 const SIM_CONTEXT = 1_000_000;
 
+/** What an image costs it: the rule that the built-in engine itself counts by. */
+const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as const;
+
 /**
  * Starts everything and says so on stdout once requests are taken.
  * @throws ConfigError when the address cannot be used, or the built-in engine does not take its options
@@ -131,8 +134,10 @@ function startSim(simArguments: readonly string[]): Promise<EngineProcess> {
 function withSim(config: Config, url: string): Config {
   return {
     ...config,
-    engines: { sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none' } },
-    models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT } },
+    engines: {
+      sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none', images: 'content_parts' },
+    },
+    models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT, images: SIM_IMAGES } },
   };
 }
 

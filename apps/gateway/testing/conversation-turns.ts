@@ -4,6 +4,7 @@ import {
   type Conversation,
   type ConversationStore,
 } from '@turnpike/conversation';
+import { ImageLoader, ImagesStage } from '@turnpike/images';
 import { harmony, TokenEncoder } from '@turnpike/formats';
 import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import { mintId, parseRequest, type EventFrame, type Item } from '@turnpike/protocol';
@@ -60,6 +61,7 @@ export class Turns {
           { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
         ]),
       ),
+      images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
       rendering: new RenderingStage({
         formatToken: Routing,
         encoder: () => counting,

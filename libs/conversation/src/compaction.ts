@@ -3,6 +3,7 @@ import {
   callMadeBy,
   isNamespace,
   type AdditionalToolsItem,
+  type InputTextPart,
   type Item,
   type MessageItem,
   type MessagePart,
@@ -90,7 +91,8 @@ export function rulesOf(items: readonly Item[], addedTools: readonly Tool[]): It
     role: 'developer',
     tools: addedTools.map(loaded),
   };
-  return [...items.filter(isInstruction), ...(addedTools.length === 0 ? [] : [tools])];
+  const rules = items.filter(isInstruction).map(withoutImages);
+  return addedTools.length === 0 ? rules : [...rules, tools];
 }
 
 /** The latest user messages that are short enough together, in their order. */
@@ -106,10 +108,21 @@ export function usersOf(items: readonly Item[]): MessageItem[] {
   return kept.reverse();
 }
 
+/** The item with a note in place of each image: those that were seen are in the summary, and cost their tokens again. */
+function withoutImages(item: Item): Item {
+  if (item.type === 'message') return { ...item, content: item.content.map(noted) };
+  if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return item;
+  return typeof item.output === 'string' ? item : { ...item, output: item.output.map(noted) };
+}
+
+function noted<Part extends MessagePart>(part: Part): Part | InputTextPart {
+  return part.type === 'input_image' ? { type: 'input_text', text: '[an image]' } : part;
+}
+
 /** A tool that is to be shown, whether or not it had to be searched for before. */
 function loaded(tool: Tool): Tool {
   const members = isNamespace(tool) ? { tools: tool.tools.map(loaded) } : {};
-  return { ...tool, ...members, defer_loading: false } as Tool;
+  return { ...tool, ...members, defer_loading: false };
 }
 
 function isInstruction(item: Item): boolean {

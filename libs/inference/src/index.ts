@@ -1,2 +1,8 @@
-export type { EngineChunk, EngineClient, EngineUsage, GenerateRequest } from './engine-client.js';
+export type {
+  EngineChunk,
+  EngineClient,
+  EngineImage,
+  EngineUsage,
+  GenerateRequest,
+} from './engine-client.js';
 export { VllmCompletions, type VllmCompletionsOptions } from './vllm-completions.js';

@@ -44,6 +44,38 @@ describe('the request', () => {
     });
   });
 
+  it('carries images beside the ids, where the server is said to take them', async () => {
+    const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
+    expect(client.takesImages).toBe(false);
+    const seeing = new VllmCompletions({
+      name: 'local',
+      url: engine.url,
+      idleTimeoutMs: 60_000,
+      images: 'content_parts',
+    });
+    expect(seeing.takesImages).toBe(true);
+    const details = ['low', undefined] as const;
+    const urls = [`data:image/png;base64,${'A'.repeat(40_000)}`, 'data:image/gif;base64,R0lGOD=='];
+    await drain(seeing, {
+      ...REQUEST,
+      prompt: { ...REQUEST.prompt, images: urls.map((url, index) => ({ url, detail: details[index] })) },
+    });
+    await drain(seeing, { ...REQUEST, prompt: { ...REQUEST.prompt, images: [] } });
+    await seeing.close();
+    const [withImages, without] = engine.requests.map(({ body }) => JSON.parse(body) as object);
+    expect(withImages).toMatchObject({
+      prompt: [1, 20, 300, 4, 5],
+      content_parts: [
+        { type: 'image_url', url: urls[0], detail: 'low' },
+        { type: 'image_url', url: urls[1] },
+      ],
+    });
+    expect(engine.requests[0]?.headers['content-length']).toBe(
+      String(Buffer.byteLength(engine.requests[0]?.body ?? '')),
+    );
+    expect(without).not.toHaveProperty('content_parts');
+  });
+
   it('binds the output to a schema where the server is said to take one', async () => {
     const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
     expect(client.bindsJson).toBe(false);

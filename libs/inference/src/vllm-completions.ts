@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '@turnpike/protocol';
 import { Agent, request as send, type Dispatcher } from 'undici';
-import type { EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
+import type { EngineChunk, EngineClient, EngineImage, GenerateRequest } from './engine-client.js';
 import { chunkOf, type CompletionEvent } from './completion-chunk.js';
 import { errorOfBody, errorOfTransport } from './engine-errors.js';
 import { SseReader } from './sse-reader.js';
@@ -14,6 +14,11 @@ export interface VllmCompletionsOptions {
   readonly idleTimeoutMs: number;
   /** How the server takes a grammar: `vllm` as `structured_outputs`, or not at all. */
   readonly structuredOutputs?: 'none' | 'vllm' | undefined;
+  /**
+   * How the server takes images: as `content_parts`, or not at all. vLLM has that field at `/inference/v1/generate`; at
+   * `/v1/completions` only the built-in engine has it.
+   */
+  readonly images?: 'none' | 'content_parts' | undefined;
 }
 
 /** uvicorn closes idle connections after 5 s: a connection is given up before that, so that none is found dead. */
@@ -26,12 +31,14 @@ const END_OF_STREAM = '[DONE]';
 export class VllmCompletions implements EngineClient {
   readonly name: string;
   readonly bindsJson: boolean;
+  readonly takesImages: boolean;
   readonly #url: string;
   readonly #agent: Agent;
 
   constructor(options: VllmCompletionsOptions) {
     this.name = options.name;
     this.bindsJson = options.structuredOutputs === 'vllm';
+    this.takesImages = options.images === 'content_parts';
     this.#url = `${options.url.replace(/\/+$/, '')}/v1/completions`;
     this.#agent = new Agent({
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -110,8 +117,23 @@ function bodyOf(request: GenerateRequest): Buffer[] {
   return joinSmall([
     Buffer.from(`${settings.slice(0, -1)},"prompt":`),
     ...request.prompt.json,
+    ...contentParts(request.prompt.images ?? []),
     Buffer.from('}'),
   ]);
+}
+
+/**
+ * Images beside the ids, one for each placeholder. The URLs are put in as they are: there is nothing to escape in them,
+ * and they are the bulk of the body. Source: vllm/entrypoints/scale_out/token_in_token_out/protocol.py.
+ */
+function contentParts(images: readonly EngineImage[]): Buffer[] {
+  if (images.length === 0) return [];
+  const parts = images.flatMap(({ url, detail }, index) => [
+    Buffer.from(`${index === 0 ? ',"content_parts":[' : ','}{"type":"image_url","url":"`),
+    Buffer.from(url, 'latin1'),
+    Buffer.from(detail === undefined ? '"}' : `","detail":"${detail}"}`),
+  ]);
+  return [...parts, Buffer.from(']')];
 }
 
 /** The same bytes in fewer pieces: runs of small ones become one, large ones stay as they are. */

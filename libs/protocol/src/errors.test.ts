@@ -12,7 +12,7 @@ const TYPE_OF_STATUS: Record<number, string> = {
 
 describe('ERRORS', () => {
   it.each(ROWS)('%s has a status, a class that fits it and a message', (code, [status, type, message]) => {
-    expect(code).toMatch(/^[a-z_]+$/);
+    expect(code).toMatch(/^[a-z0-9_]+$/);
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(600);
     expect(type).toBe(TYPE_OF_STATUS[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error'));

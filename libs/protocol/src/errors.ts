@@ -22,6 +22,24 @@ export const ERRORS = {
   ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
   invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
+  invalid_image_url: [
+    400,
+    'invalid_request_error',
+    "An image has to be a data: URL ('data:image/png;base64,...') or an http or https URL.",
+  ],
+  invalid_base64_image: [400, 'invalid_request_error', 'The data: URL of the image is not valid base64.'],
+  invalid_image_format: [
+    400,
+    'invalid_request_error',
+    'The image is not a PNG, JPEG, GIF or WebP, or not what its media type says.',
+  ],
+  image_too_large: [400, 'invalid_request_error', 'The image has more pixels than this server takes.'],
+  image_file_too_large: [
+    400,
+    'invalid_request_error',
+    'The images of the request have more bytes together than this server takes.',
+  ],
+  failed_to_download_image: [400, 'invalid_request_error', 'The image could not be downloaded.'],
   invalid_stream_id: [
     400,
     'invalid_request_error',

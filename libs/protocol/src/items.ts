@@ -28,11 +28,14 @@ export interface RefusalPart {
   type: 'refusal';
   refusal: string;
 }
+/** How closely a model is to look at an image; `auto` leaves it to the model. */
+export type ImageDetail = 'low' | 'high' | 'original' | 'auto';
+
 export interface InputImagePart {
   type: 'input_image';
   image_url?: string | undefined;
   file_id?: string | undefined;
-  detail?: string | undefined;
+  detail?: ImageDetail | undefined;
 }
 export interface InputFilePart {
   type: 'input_file';

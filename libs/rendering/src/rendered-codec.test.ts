@@ -53,7 +53,7 @@ describe('renderedCodec', () => {
         });
         const records = recordsOf(nodes);
         nodes.forEach(({ rendered }, index) => {
-          expect(plain(renderedCodec.decode(records.slice(0, index + 1)))).toEqual(plain(rendered));
+          expect(plain(renderedCodec.decode(records.slice(0, index + 1), () => []))).toEqual(plain(rendered));
         });
       }),
     );
@@ -77,8 +77,8 @@ describe('renderedCodec', () => {
     const third = fold(second, given(user('two')));
     const records = recordsOf([first, second, third]);
     expect(records.map(({ state }) => 'settings' in (state as object))).toEqual([false, true, false]);
-    expect(renderedCodec.decode(records).settings).toEqual({ effort: 'high' });
-    expect(renderedCodec.decode(records.slice(0, 1)).settings).toEqual({});
+    expect(renderedCodec.decode(records, () => []).settings).toEqual({ effort: 'high' });
+    expect(renderedCodec.decode(records.slice(0, 1), () => []).settings).toEqual({});
   });
 
   it('says of a cut what is kept and what stands behind it', () => {

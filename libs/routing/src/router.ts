@@ -1,4 +1,5 @@
 import type { Format } from '@turnpike/formats';
+import type { ImageRule } from '@turnpike/images';
 import type { EngineClient } from '@turnpike/inference';
 
 /** Where a model is served and how it is spoken to. Resolved once and reused along a chain. */
@@ -11,6 +12,8 @@ export interface Route {
   /** Most tokens of prompt and output together. */
   readonly contextTokens: number;
   readonly engine: EngineClient;
+  /** What an image costs; undefined for a model that takes none. */
+  readonly images?: ImageRule | undefined;
 }
 
 /** Decides which engine answers for a model. */

@@ -125,15 +125,20 @@ function nodeOf(tenant: string, links: readonly Link[], codecs: Codecs): Respons
 /** What stages knew after the last link. One is left out when its records do not reach back to one that says everything. */
 function artifactsOf(links: readonly Link[], codecs: Codecs): Artifacts {
   const artifacts = new Map<string, unknown>();
+  const history = () => links.flatMap(({ input, output }) => [...input, ...output.flat()]);
   for (const [stage, codec] of codecs) {
-    let records: ArtifactRecord[] = [];
+    const { empty } = codec;
+    // Undefined until a record says everything; where there can be nothing to say, that is the beginning.
+    let records: ArtifactRecord[] | undefined = empty === undefined ? undefined : [];
     for (const link of links) {
       const row = link.artifacts.get(stage);
-      if (row === undefined || row.version !== codec.version) records = [];
+      if (row === undefined && empty !== undefined) continue;
+      if (row === undefined || row.version !== codec.version) records = undefined;
       else if (row.complete) records = [row.record];
-      else if (records.length > 0) records.push(row.record);
+      else records?.push(row.record);
     }
-    if (records.length > 0) artifacts.set(stage, codec.decode(records));
+    if (records === undefined) continue;
+    artifacts.set(stage, records.length === 0 ? empty : codec.decode(records, history));
   }
   return artifacts;
 }

@@ -68,6 +68,7 @@ function artifactRows({ id, parent, artifacts }: ChainNode, codecs: Codecs): Art
     const artifact = artifacts.get(stage);
     if (artifact === undefined) continue;
     const previous = parent?.artifacts.get(stage);
+    if (codec.empty !== undefined && artifact === (previous ?? codec.empty)) continue;
     const { state, ids } = codec.encode(artifact, previous);
     rows.push({
       response_id: id,

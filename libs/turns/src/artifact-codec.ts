@@ -1,3 +1,5 @@
+import type { TurnItem } from './turn.js';
+
 /** What one turn made of an artifact, as a store keeps it. */
 export interface ArtifactRecord {
   /** Plain JSON data. */
@@ -16,10 +18,18 @@ export interface ArtifactCodec<A> {
   /** Of the records' form. Records of another version are not read: the stage folds the chain's items again. */
   readonly version: number;
   /**
+   * The artifact of a chain that has nothing for this stage, also of one that was made without it. Where there is one, a
+   * turn that leaves the artifact the same object adds no record.
+   */
+  readonly empty?: A;
+  /**
    * What changed from the parent's artifact to this one. The size depends on what is new.
    * @param previous undefined when nothing came before, or it is not known: the record then says everything
    */
   encode(artifact: A, previous: A | undefined): ArtifactRecord;
-  /** @param records from one that says everything to the latest; at least one */
-  decode(records: readonly ArtifactRecord[]): A;
+  /**
+   * @param records from one that says everything to the latest; at least one
+   * @param history every item of the chain, so that a record need not repeat what an item says
+   */
+  decode(records: readonly ArtifactRecord[], history: () => readonly TurnItem[]): A;
 }

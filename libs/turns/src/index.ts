@@ -3,7 +3,7 @@ export type { ArtifactCodec, ArtifactRecord } from './artifact-codec.js';
 export { applyChanges, changedEntries, type MapChanges } from './map-changes.js';
 export type { Artifacts, TurnStage } from './stage.js';
 export type { Expansion, Turn, TurnItem, WorkUnit } from './turn.js';
-export { shownItems, type ShownItems } from './shown-items.js';
+export { lastStart, shownItems, type ShownItems } from './shown-items.js';
 export { TurnContext, type TurnStart } from './turn-context.js';
 export { Pipeline, type StageGroup } from './pipeline.js';
 export {

@@ -53,4 +53,5 @@ export type WorkUnit =
   | 'tokens_encoded'
   | 'tokens_copied'
   | 'characters_classified'
-  | 'routes_resolved';
+  | 'routes_resolved'
+  | 'images_loaded';

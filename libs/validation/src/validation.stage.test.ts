@@ -86,28 +86,33 @@ describe('tool pairing over turns', () => {
   });
 });
 
-describe('media', () => {
-  const image = { type: 'input_image', image_url: 'data:image/png;base64,AA' };
+describe('files', () => {
   const file = { type: 'input_file', file_id: 'f' };
   const text = { type: 'input_text', text: 'x' };
 
+  const inline = { type: 'input_file', file_data: 'data:text/plain;base64,aGk=', filename: 'a.txt' };
   it.each([
-    [[{ role: 'user', content: [text, image] }], 'input[0].content[1]', 'input_image'],
-    [[user, { role: 'user', content: [file] }], 'input[1].content[0]', 'input_file'],
-    [[user, call, { ...output, output: [text, text, image] }], 'input[2].output[2]', 'input_image'],
-  ])('is refused by its place: %j', (input, param, type) => {
+    [[{ role: 'user', content: [text, inline] }], 'input[0].content[1]'],
+    [[user, { role: 'user', content: [file] }], 'input[1].content[0]'],
+    [[user, call, { ...output, output: [text, text, file] }], 'input[2].output[2]'],
+  ])('are refused by their place: %j', (input, param) => {
     expect(errorOf({ input }).body).toEqual({
       type: 'invalid_request_error',
       code: 'unsupported_parameter',
-      message: `The model does not take '${type}' parts.`,
+      message: "The model does not take 'input_file' parts: send what is in the file as 'input_text'.",
       param,
     });
   });
 
-  it('is refused in a warm-up as well', () => {
-    expect(errorOf({ generate: false, input: [{ role: 'user', content: [image] }] }).param).toBe(
+  it('are refused in a warm-up as well', () => {
+    expect(errorOf({ generate: false, input: [{ role: 'user', content: [file] }] }).param).toBe(
       'input[0].content[0]',
     );
+  });
+
+  it('are not images, which are another stage’s affair', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA' };
+    expect(() => advance({ input: [{ role: 'user', content: [image] }] })).not.toThrow();
   });
 });
 

@@ -30,7 +30,7 @@ export class ValidationStage implements TurnStage<Validated> {
     if (turn.phase === 'input') {
       brought.forEach(({ item }, index) => {
         const path = `input[${kept + known + index}]`;
-        refuseMedia(item, path);
+        refuseFiles(item, path);
         checkUpdate(item, path);
       });
       requireCallable(turn.request, validated.addedTools);
@@ -61,24 +61,24 @@ function checkUpdate(item: Item, path: string): void {
 }
 
 /**
- * No engine behind this server takes images or files, and an answer that ignored them would be wrong.
+ * No engine behind this server takes files, and an answer that ignored them would be wrong.
  * @param path of the item, as in `input[2]`
  * @throws ApiError unsupported_parameter naming the part
  */
-export function refuseMedia(item: Item, path: string): void {
-  if (item.type === 'message') refuseMediaParts(item.content, `${path}.content`);
+export function refuseFiles(item: Item, path: string): void {
+  if (item.type === 'message') refuseFileParts(item.content, `${path}.content`);
   else if (isToolOutput(item) && typeof item.output !== 'string')
-    refuseMediaParts(item.output, `${path}.output`);
+    refuseFileParts(item.output, `${path}.output`);
 }
 
 function isToolOutput(item: Item): item is ToolOutputItem {
   return item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
 }
 
-function refuseMediaParts(parts: readonly MessagePart[], path: string): void {
+function refuseFileParts(parts: readonly MessagePart[], path: string): void {
   parts.forEach(({ type }, index) => {
-    if (type !== 'input_image' && type !== 'input_file') return;
-    const message = `The model does not take '${type}' parts.`;
+    if (type !== 'input_file') return;
+    const message = "The model does not take 'input_file' parts: send what is in the file as 'input_text'.";
     throw new ApiError('unsupported_parameter', { param: `${path}[${index}]`, message });
   });
 }

@@ -3,6 +3,12 @@ import { RequestError } from './errors.js';
 
 const tokenId = z.number().int().nonnegative();
 
+const imageUrl = z.object({
+  type: z.literal('image_url'),
+  url: z.string(),
+  detail: z.enum(['low', 'high', 'original', 'auto']).optional(),
+});
+
 /** The fields that mean something here; vLLM's others are accepted and ignored. `null` is as good as nothing. */
 const schema = z.object({
   model: z.string().nullish(),
@@ -15,7 +21,11 @@ const schema = z.object({
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   seed: z.number().int().nullish(),
+  content_parts: z.array(imageUrl).nullish(),
 });
+
+/** An image as a request brings it. */
+export type ImageUrl = z.output<typeof imageUrl>;
 
 /** A validated request, without its prompt. */
 export interface CompletionRequest {
@@ -26,6 +36,8 @@ export interface CompletionRequest {
   readonly returnTokenIds: boolean;
   readonly stopTokenIds: readonly number[];
   readonly skipSpecialTokens: boolean;
+  /** The images that stand for the placeholders of the prompt, in their order. */
+  readonly images: readonly ImageUrl[];
 }
 
 /** vLLM's default for a request that names no `max_tokens`. */
@@ -48,5 +60,6 @@ export function parseCompletionRequest(fields: Record<string, unknown>): Complet
     returnTokenIds: given.return_token_ids ?? false,
     stopTokenIds: given.stop_token_ids ?? [],
     skipSpecialTokens: given.skip_special_tokens ?? true,
+    images: given.content_parts ?? [],
   };
 }

@@ -1,3 +1,4 @@
+import { type ImageSize } from '@turnpike/images';
 import { quote } from './excerpt.js';
 import { type Script } from './markers.js';
 import { type PlannedMessage } from './planned-message.js';
@@ -11,7 +12,12 @@ const USER_CHARACTERS = 80;
 const SPLIT_CHARACTERS = '🫠🫡🫥 👩🏽‍🚀🏴‍☠️ 힣뷁쀍 각 Z͑ͫ̓a̴l̷g̸o𝔘𝔫𝔦 done';
 
 /** The final message: what was heard, quoted, so that a wrong prompt shows. */
-export function answerMessage(reading: PromptReading, said: string, script: Script): PlannedMessage {
+export function answerMessage(
+  reading: PromptReading,
+  images: readonly ImageSize[],
+  said: string,
+  script: Script,
+): PlannedMessage {
   const heard = reading.outputsOfTurn > 0 ? reading.lastOutput : said;
   if (reading.schema) {
     const text = JSON.stringify(schemaValue(reading.schema, heard));
@@ -21,7 +27,10 @@ export function answerMessage(reading: PromptReading, said: string, script: Scri
   if (reading.outputsOfTurn > 0) parts.push(`The tool said: ${quote(reading.lastOutput, TOOL_CHARACTERS)}.`);
   parts.push(`You said: ${quote(said, USER_CHARACTERS)}.`);
   if (script.emoji) parts.push(SPLIT_CHARACTERS);
-  parts.push(`(message ${reading.userMessages}, ${counted(reading.toolOutputs, 'tool output')})`);
+  const counts = [`message ${reading.userMessages}`, counted(reading.toolOutputs, 'tool output')];
+  const sizes = images.map(({ width, height }) => `${width}x${height}`);
+  if (sizes.length > 0) counts.push(`${counted(sizes.length, 'image')} ${sizes.join(' ')}`);
+  parts.push(`(${counts.join(', ')})`);
   return finalMessage(parts.join(' '), script);
 }
 

@@ -1,3 +1,4 @@
+import { type ImageSize } from '@turnpike/images';
 import { answerMessage, finalMessage } from './answer.js';
 import { type CallContext } from './arguments.js';
 import { type OfferedTool } from './developer-message.js';
@@ -23,7 +24,7 @@ const BETWEEN_MESSAGES: readonly unknown[] = ['header', 'stray'];
 const ONLY_WHEN_ASKED = /^apply_?patch$/i;
 
 /** Decides what to write. @param defaults the script that holds where the message's own markers say nothing */
-export function planOutput(reading: PromptReading, defaults: Script): Plan {
+export function planOutput(reading: PromptReading, images: readonly ImageSize[], defaults: Script): Plan {
   const marked = readMarkers(reading.ask);
   const script = { ...defaults, ...marked.script };
   const tool = chooseTool(reading.tools, script, marked.text);
@@ -31,7 +32,7 @@ export function planOutput(reading: PromptReading, defaults: Script): Plan {
   const answer =
     complaints.length > 0
       ? finalMessage(complaints.join('; '), {})
-      : answerMessage(reading, marked.text, script);
+      : answerMessage(reading, images, marked.text, script);
   const calls = complaints.length === 0 && !script.limit ? callsDue(reading, script, tool) : 0;
   const context = (offset: number): CallContext => ({
     text: marked.text,

@@ -110,7 +110,7 @@ export class PromptReader {
   private text(ids: Int32Array, message: HarmonyMessage): string {
     const known = this.texts.get(message);
     if (known !== undefined) return known;
-    const text = this.tokenizer.decode(ids.subarray(message.contentStart, message.contentEnd));
+    const text = this.spoken(ids.subarray(message.contentStart, message.contentEnd));
     this.texts.set(message, text);
     return text;
   }
@@ -119,7 +119,13 @@ export class PromptReader {
   private beginning(ids: Int32Array, message: HarmonyMessage): string {
     const tokens = OUTPUT_CHARACTERS * 4 + 4;
     const end = Math.min(message.contentEnd, message.contentStart + tokens);
-    return excerpt(this.tokenizer.decode(ids.subarray(message.contentStart, end)), OUTPUT_CHARACTERS);
+    return excerpt(this.spoken(ids.subarray(message.contentStart, end)), OUTPUT_CHARACTERS);
+  }
+
+  /** What a content says; an image is seen, not read. */
+  private spoken(content: Int32Array): string {
+    const text = content.includes(HARMONY.image) ? content.filter((id) => id !== HARMONY.image) : content;
+    return this.tokenizer.decode(text);
   }
 
   private open(ids: Int32Array, from: number): OpenMessage | undefined {

@@ -1,4 +1,5 @@
 import { type HarmonyMessage, type Tokenizer } from '@turnpike/formats';
+import { type ImageSize } from '@turnpike/images';
 import { Filler } from './filler.js';
 import { parseScript, type Script } from './markers.js';
 import { openOutput } from './opening.js';
@@ -20,8 +21,8 @@ export interface ModelOutput extends SampledIds {
 }
 
 /**
- * A scripted model that speaks Harmony. It sees the ids of its prompt and nothing else, and the same ids always give
- * the same output.
+ * A scripted model that speaks Harmony. It sees the ids of its prompt, the sizes of its images and nothing else, and the
+ * same prompt always gives the same output.
  */
 export class SimulatedModel {
   readonly reader: PromptReader;
@@ -43,10 +44,17 @@ export class SimulatedModel {
     this.writer = new OutputWriter(tokenizer, new Filler(tokenizer));
   }
 
-  /** @param messages the finished messages of `ids`, as {@link PromptReader.scan} finds them */
-  respond(ids: Int32Array, messages: readonly HarmonyMessage[]): ModelOutput {
+  /**
+   * @param messages the finished messages of `ids`, as {@link PromptReader.scan} finds them
+   * @param images what the placeholders of `ids` stand for
+   */
+  respond(
+    ids: Int32Array,
+    messages: readonly HarmonyMessage[],
+    images: readonly ImageSize[] = [],
+  ): ModelOutput {
     const reading = this.reader.read(ids, messages);
-    const plan = planOutput(reading, this.defaults);
+    const plan = planOutput(reading, images, this.defaults);
     const { stall, die, error, status, broken } = plan.script;
     return {
       ...this.writer.write(openOutput(plan, reading.open), broken),

@@ -49,6 +49,7 @@ describe('defaults', () => {
       engines: {},
       models: {},
       store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
+      images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
       limits: {
         frameBytes: 16 * MIB,
         bodyBytes: 64 * MIB,
@@ -69,6 +70,22 @@ describe('defaults', () => {
     });
   });
 
+  it('of an image rule are those of OpenAI', () => {
+    const rule = (text: string) =>
+      load(
+        `engines: { e: { url: "http://a", images: content_parts } }\nmodels: { m: { engine: e, images: ${text} } }`,
+      ).models['m']?.images;
+    expect(rule('{ tokens: tiles }')).toEqual({ tokens: 'tiles', base: 85, tile: 170, detail: false });
+    expect(rule('{ tokens: patches }')).toEqual({
+      tokens: 'patches',
+      patch: 32,
+      maxPatches: 1536,
+      multiplier: 1,
+      detail: false,
+    });
+    expect(rule('{ tokens: fixed, each: 256 }')).toEqual({ tokens: 'fixed', each: 256 });
+  });
+
   it.each(['', '# nothing but a comment\n', '{}'])('are those of an empty file: %j', (yaml) => {
     expect(load(yaml)).toEqual(loadConfig(undefined, {}));
   });
@@ -78,7 +95,12 @@ describe('defaults', () => {
       'engines: { local: { url: http://localhost:8000 } }\nmodels: { m: { engine: local } }\nlimits: { drainMs: 0 }',
     );
     expect(config.engines).toEqual({
-      local: { url: 'http://localhost:8000', idleTimeoutMs: 600_000, structuredOutputs: 'none' },
+      local: {
+        url: 'http://localhost:8000',
+        idleTimeoutMs: 600_000,
+        structuredOutputs: 'none',
+        images: 'none',
+      },
     });
     expect(config.models).toEqual({ m: { engine: 'local', format: 'harmony', contextTokens: 131_072 } });
     expect(config.limits).toEqual({ ...loadConfig(undefined, {}).limits, drainMs: 0 });
@@ -161,6 +183,16 @@ describe('faults', () => {
         "models.b.engine: there is no engine 'toString' under engines",
       ],
     ],
+    [
+      'a model that takes images on an engine that takes none',
+      'engines: { e: { url: http://a } }\nmodels: { m: { engine: e, images: { tokens: tiles } } }',
+      ["models.m.images: the engine 'e' takes no images: its 'images' is none"],
+    ],
+    [
+      'an unknown key of an image rule',
+      'engines: { e: { url: http://a } }\nmodels: { m: { engine: e, images: { tokens: tiles, patch: 5 } } }',
+      ['models.m.images.patch: there is no such setting'],
+    ],
   ])('names %s', (_, yaml, faults) => {
     expect(faultsOf(yaml).sort()).toEqual([...faults].sort());
   });
@@ -187,6 +219,15 @@ describe('faults', () => {
     ['models: { m: {} }', 'models.m.engine'],
     ['models: { m: { engine: e, format: alpaca } }', 'models.m.format'],
     ['models: { m: { engine: e, contextTokens: 0 } }', 'models.m.contextTokens'],
+    ['models: { m: { engine: e, images: {} } }', 'models.m.images.tokens'],
+    ['models: { m: { engine: e, images: { tokens: fixed } } }', 'models.m.images.each'],
+    ['models: { m: { engine: e, images: { tokens: patches, patch: 0 } } }', 'models.m.images.patch'],
+    ['engines: { e: { url: "http://a", images: yes } }', 'engines.e.images'],
+    ['images: { fetch: sometimes }', 'images.fetch'],
+    ['images: { timeoutMs: 0 }', 'images.timeoutMs'],
+    ['images: { allowHosts: ["http://a"] }', 'images.allowHosts.0'],
+    ['images: { allowHosts: ["a/b"] }', 'images.allowHosts.0'],
+    ['images: { allowHosts: ["user@a"] }', 'images.allowHosts.0'],
     ['store: { kind: redis }', 'store.kind'],
     ['store: { path: "" }', 'store.path'],
     ['store: { kind: postgres }', 'store.url'],

@@ -71,6 +71,11 @@ function faultsOf(config: Config): string[] {
   const faults = Object.entries(config.models)
     .filter(([, { engine }]) => !Object.hasOwn(config.engines, engine))
     .map(([name, { engine }]) => `models.${name}.engine: there is no engine '${engine}' under engines`);
+  for (const [name, { engine, images }] of Object.entries(config.models)) {
+    if (images !== undefined && config.engines[engine]?.images === 'none') {
+      faults.push(`models.${name}.images: the engine '${engine}' takes no images: its 'images' is none`);
+    }
+  }
   if (config.keys.length === 0 && !isLoopback(config.host)) {
     faults.push(
       `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,

@@ -11,7 +11,31 @@ const engine = z.strictObject({
   idleTimeoutMs: z.int().min(1_000).default(600_000),
   /** `vllm`: the engine takes `structured_outputs`, which then bind the answer to the schema of `text.format`. */
   structuredOutputs: z.enum(['none', 'vllm']).default('none'),
+  /** `content_parts`: the engine takes images at `/v1/completions`, as the built-in one does. */
+  images: z.enum(['none', 'content_parts']).default('none'),
 });
+
+/** Whether the engine scales images by their `detail`; if not, that makes no image cheaper. */
+const detail = z.boolean().default(false);
+
+/** What an image costs, in tokens: see docs/configuration.md. */
+const imageRule = z.discriminatedUnion('tokens', [
+  z.strictObject({
+    tokens: z.literal('tiles'),
+    base: z.int().min(0).default(85),
+    tile: z.int().min(0).default(170),
+    detail,
+  }),
+  z.strictObject({
+    tokens: z.literal('patches'),
+    /** Pixels of a patch's side. */
+    patch: z.int().min(1).max(1024).default(32),
+    maxPatches: z.int().min(1).default(1536),
+    multiplier: z.number().positive().default(1),
+    detail,
+  }),
+  z.strictObject({ tokens: z.literal('fixed'), each: z.int().min(1) }),
+]);
 
 const model = z.strictObject({
   /** Name of the engine that serves it. */
@@ -21,6 +45,29 @@ const model = z.strictObject({
   format: z.enum(['harmony']).default('harmony'),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),
+  /** Only of models that take images: what one costs. */
+  images: imageRule.optional(),
+});
+
+/** `host` or `host:port`, as in a URL. */
+const host = z.string().refine((text) => {
+  const url = `http://${text}/`;
+  return URL.canParse(url) && new URL(url).href === `http://${new URL(url).host}/`;
+}, 'must be a host, or host:port');
+
+/** How images get in. Those in data: URLs always do. */
+const images = z.strictObject({
+  /** Whether http and https URLs are fetched, from public addresses. Off: what is not needed cannot be misused. */
+  fetch: z.boolean().default(false),
+  /** Bytes that the images of one request may have together. */
+  maxBytes: z
+    .int()
+    .min(1024)
+    .default(50 * MIB),
+  /** How long one image may take to be fetched, in ms. */
+  timeoutMs: z.int().min(100).max(120_000).default(10_000),
+  /** Hosts of your own that are fetched from although their addresses are not public; with a port where it is another. */
+  allowHosts: z.array(host).default([]),
 });
 
 const key = z.strictObject({
@@ -121,6 +168,7 @@ export const configSchema = z.strictObject({
   engines: z.record(z.string(), engine).default({}),
   models: z.record(z.string(), model).default({}),
   store: store.prefault({}),
+  images: images.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

@@ -3,7 +3,7 @@ import type { ConversationStore, ResponseStore } from '@turnpike/conversation';
 import { parseAddedItems } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import type { TurnItem } from '@turnpike/turns';
-import { refuseMedia } from '@turnpike/validation';
+import { refuseFiles } from '@turnpike/validation';
 import { CONVERSATIONS, STORE } from '../tokens.js';
 import { joiningItems } from '../turn/conversation-items.js';
 import { expandItems } from '../turn/item-references.js';
@@ -26,7 +26,7 @@ export class AddedItems {
   async read(values: readonly unknown[], tenant: string): Promise<TurnItem[]> {
     const whole = await expandItems(values, 'items', tenant, [this.store, this.conversations]);
     const items = parseAddedItems(whole);
-    items.forEach((item, index) => refuseMedia(item, `items[${index}]`));
+    items.forEach((item, index) => refuseFiles(item, `items[${index}]`));
     return joiningItems(turnItems(items, tenant, this.sealer, 'items'));
   }
 }

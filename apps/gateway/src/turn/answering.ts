@@ -1,7 +1,8 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
+import { imagePartsOf } from '@turnpike/images';
 import { ApiError, type TextFormat, type Usage } from '@turnpike/protocol';
-import { promptLength, promptOf, Rendering, settingsOf } from '@turnpike/rendering';
+import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
@@ -9,6 +10,7 @@ import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy } from './ending.js';
+import { enginePrompt, enginePromptLength } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
@@ -112,7 +114,7 @@ export class Answering {
       await this.#compact(false);
       return { ending: { status: 'completed' } };
     }
-    if (request.compactThreshold !== undefined && this.#counted > request.compactThreshold) {
+    if (this.#isDue(request.compactThreshold)) {
       await this.#compact(true);
       this.#counted = this.#promptTokens();
     }
@@ -124,6 +126,12 @@ export class Answering {
       if (control.hasUnread) await this.#takeOutputs();
       return { ending: INTERRUPTED };
     }
+  }
+
+  /** Whether the conversation is to be compacted first. Not before the model has seen what images it was just given. */
+  #isDue(threshold: number | undefined): boolean {
+    if (threshold === undefined || this.#counted <= threshold) return false;
+    return !this.#turn.items.some(({ item }) => imagePartsOf(item, '').length > 0);
   }
 
   /** @param answers whether the input is still to be answered behind the summary */
@@ -166,7 +174,7 @@ export class Answering {
         temperature: request.temperature,
         topP: request.topP,
       },
-      promptWith: (ending) => promptOf(rendered, format, ending),
+      promptWith: (ending) => enginePrompt(artifacts, ending),
       folded: this.#folded,
       promptTokens: read,
       contextTokens,
@@ -258,8 +266,7 @@ export class Answering {
   }
 
   #promptTokens(): number {
-    const artifacts = this.#known();
-    return promptLength(artifactOf(artifacts, Rendering), artifactOf(artifacts, Routing).format);
+    return enginePromptLength(this.#known());
   }
 
   #callsMade(): number {

@@ -6,6 +6,7 @@ import {
   type ResponseNode,
   type ResponseStore,
 } from '@turnpike/conversation';
+import { imageBytes, Images, type KnownImages } from '@turnpike/images';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
@@ -66,8 +67,13 @@ export async function commit({
   return node;
 }
 
-/** Memory of the prompt ids this turn added. */
+/** Memory of what this turn added to the prompt: ids, and images that were fetched. */
 function promptBytes(parent: ResponseNode | undefined, artifacts: Artifacts): number {
   const rendered = artifactOf(artifacts, Rendering);
-  return renderedBytes(rendered, parent?.artifacts.get(Rendering.name) as Rendered | undefined);
+  const images = artifactOf(artifacts, Images);
+  const before = parent?.artifacts;
+  return (
+    renderedBytes(rendered, before?.get(Rendering.name) as Rendered | undefined) +
+    imageBytes(images, before?.get(Images.name) as KnownImages | undefined)
+  );
 }

@@ -1,10 +1,10 @@
 import { compactedItems, SUMMARY_REQUEST } from '@turnpike/conversation';
 import { ApiError, type Usage } from '@turnpike/protocol';
-import { promptOf, Rendering } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import { shownItems, type Artifacts, type Expansion, type Pipeline, type TurnContext } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
+import { enginePrompt } from './engine-prompt.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -32,7 +32,7 @@ export async function summarise({ turn, artifacts, pipeline, signal }: SummaryIn
   const asked = await pipeline.run(turn.next([{ item: SUMMARY_REQUEST }], 'input'), artifacts);
   const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const opening = format.generationPromptFor({ kind: 'answer' });
-  const prompt = promptOf(artifactOf(asked, Rendering), format, opening);
+  const prompt = enginePrompt(asked, opening);
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {

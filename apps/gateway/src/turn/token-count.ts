@@ -1,9 +1,8 @@
 import { historyOf } from '@turnpike/conversation';
 import { mintId, type ResponseRequest } from '@turnpike/protocol';
-import { promptOf, Rendering, type Rendered } from '@turnpike/rendering';
-import { Routing, type Route } from '@turnpike/routing';
 import { TurnContext } from '@turnpike/turns';
 import { beginningOf } from './beginning.js';
+import { enginePrompt } from './engine-prompt.js';
 import type { TurnParts } from './turn-run.js';
 
 /**
@@ -24,7 +23,5 @@ export async function countInputTokens(
     known,
     history: () => historyOf(base),
   });
-  const artifacts = await parts.pipeline.run(turn, base?.artifacts);
-  const { format } = artifacts.get(Routing.name) as Route;
-  return promptOf(artifacts.get(Rendering.name) as Rendered, format).length;
+  return enginePrompt(await parts.pipeline.run(turn, base?.artifacts)).length;
 }

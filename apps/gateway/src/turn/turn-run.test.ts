@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryConversationStore, MemoryResponseStore, type ResponseNode } from '@turnpike/conversation';
 import { harmony, TokenEncoder } from '@turnpike/formats';
+import { ImageLoader, ImagesStage } from '@turnpike/images';
 import type { EngineClient } from '@turnpike/inference';
 import { parseRequest, type EventFrame } from '@turnpike/protocol';
 import { RenderingStage } from '@turnpike/rendering';
@@ -43,6 +44,7 @@ function service(store: MemoryResponseStore): TurnService {
   const stages = stageList({
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
+    images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
     rendering: new RenderingStage({
       formatToken: Routing,
       encoder: () => encoder,

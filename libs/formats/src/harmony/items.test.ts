@@ -37,7 +37,19 @@ const cases: [string, Item, string][] = [
         { type: 'input_text', text: ' this' },
       ],
     },
-    '<|start|>user<|message|>See  this<|end|>',
+    '<|start|>user<|message|>See <|reserved_200013|> this<|end|>',
+  ],
+  [
+    'a developer message with an image',
+    {
+      ...text('developer'),
+      content: [
+        { type: 'input_text', text: 'Like' },
+        { type: 'input_text', text: ' this: ' },
+        { type: 'input_image', image_url: 'data:,' },
+      ],
+    },
+    '<|start|>developer<|message|># Instructions\n\nLike this: <|reserved_200013|><|end|>',
   ],
   [
     'a final answer',
@@ -109,7 +121,7 @@ const cases: [string, Item, string][] = [
         { type: 'input_text', text: 'two' },
       ],
     },
-    '<|start|>files.read to=assistant<|channel|>commentary<|message|>onetwo<|end|>',
+    '<|start|>files.read to=assistant<|channel|>commentary<|message|>one<|reserved_200013|>two<|end|>',
   ],
   [
     'an output of an unknown call',

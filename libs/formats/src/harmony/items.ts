@@ -9,6 +9,7 @@ import {
   type ToolOutputItem,
 } from '@turnpike/protocol';
 import { type OpenCalls, type Piece, type SegmentKind } from '../format.js';
+import { HARMONY } from '../tokenizer/o200k-harmony.js';
 import { addedToolsPieces, toolSearchPieces } from './added-tools.js';
 import { instructionsSection } from './head.js';
 import { callHeader, messagePieces } from './message.js';
@@ -36,8 +37,8 @@ export function itemPieces(item: Item, calls: OpenCalls): Piece[] {
     case 'tool_search_call':
     case 'tool_search_output':
       return toolSearchPieces(item);
+    // What a compaction stands for is rendered in its place.
     case 'configuration_update':
-    // What it stands for is rendered in its place.
     case 'compaction':
       return [];
   }
@@ -52,7 +53,7 @@ export function itemSegmentKind(item: Item): SegmentKind {
 }
 
 function chatPieces(item: MessageItem): Piece[] {
-  const content = item.content.flatMap(partText);
+  const content = item.content.flatMap(partPieces);
   switch (item.role) {
     case 'user':
       return messagePieces({ author: 'user', content });
@@ -64,11 +65,14 @@ function chatPieces(item: MessageItem): Piece[] {
       });
     case 'system':
     case 'developer':
-      return messagePieces({ author: 'developer', content: [instructionsSection(content.join(''))] });
+      return messagePieces({
+        author: 'developer',
+        content: joinedTexts([instructionsSection(''), ...content]),
+      });
   }
 }
 
-function partText(part: MessagePart): string[] {
+function partPieces(part: MessagePart): Piece[] {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
@@ -76,9 +80,21 @@ function partText(part: MessagePart): string[] {
     case 'refusal':
       return [part.refusal];
     case 'input_image':
+      return [HARMONY.image];
     case 'input_file':
       return [];
   }
+}
+
+/** The same pieces, texts that follow each other being one text. */
+function joinedTexts(pieces: readonly Piece[]): Piece[] {
+  const joined: Piece[] = [];
+  for (const piece of pieces) {
+    const last = joined.at(-1);
+    if (typeof piece === 'string' && typeof last === 'string') joined[joined.length - 1] = last + piece;
+    else joined.push(piece);
+  }
+  return joined;
 }
 
 /** A call that was cut short has no output and can have none: the model does not see it. */
@@ -99,6 +115,19 @@ function outputPieces(item: ToolOutputItem, calls: OpenCalls): Piece[] {
     author: call === undefined ? 'tool' : `${call.namespace ?? FUNCTIONS}.${call.name}`,
     recipient: 'assistant',
     channel: 'commentary',
-    content: [toolOutputText(item.output)],
+    content: outputContent(item.output),
   });
+}
+
+/** Text up to each image is one text. */
+function outputContent(output: ToolOutputItem['output']): Piece[] {
+  if (typeof output === 'string') return [output];
+  const content: Piece[] = [];
+  let from = 0;
+  output.forEach(({ type }, index) => {
+    if (type !== 'input_image') return;
+    content.push(toolOutputText(output.slice(from, index)), HARMONY.image);
+    from = index + 1;
+  });
+  return [...content, toolOutputText(output.slice(from))];
 }

@@ -11,8 +11,8 @@ export interface MessageParts {
   channel?: string;
   /** Marks the content as JSON that the model wrote under a constraint. */
   constrainedJson?: boolean;
-  /** Texts of the content, encoded one by one. */
-  content: readonly string[];
+  /** Texts of the content, encoded one by one, and images. */
+  content: readonly Piece[];
 }
 
 /** Writes a message. Only the marks of the format are control ids: every text stays text, whatever it spells. */

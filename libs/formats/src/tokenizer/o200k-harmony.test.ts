@@ -208,7 +208,7 @@ describe('o200k_harmony ids', () => {
   it('names the control tokens and reserves the rest', () => {
     expect(tokenizer.vocabularySize).toBe(201_088);
     expect(tokenizer.decode(Object.values(HARMONY))).toBe(
-      '<|startoftext|><|endoftext|><|return|><|constrain|><|channel|><|start|><|end|><|message|><|call|>',
+      '<|startoftext|><|endoftext|><|return|><|constrain|><|channel|><|start|><|end|><|message|><|call|><|reserved_200013|>',
     );
     expect(tokenizer.decode([200_000, 200_018, 201_087])).toBe(
       '<|reserved_200000|><|reserved_200018|><|reserved_201087|>',

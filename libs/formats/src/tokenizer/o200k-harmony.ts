@@ -13,6 +13,11 @@ export const HARMONY = {
   end: 200007,
   message: 200008,
   call: 200012,
+  /**
+   * A reserved id that stands where an image belongs. gpt-oss knows no images and gets none; the built-in engine reads it
+   * as other models read their image tokens.
+   */
+  image: 200013,
 } as const;
 
 const NAMED: Record<number, string> = {

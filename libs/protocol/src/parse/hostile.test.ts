@@ -164,7 +164,7 @@ const inputPart = fc.oneof(
   fc.record({
     type: fc.constant('input_image'),
     image_url: optionally(text),
-    detail: optionally(fc.constant(null)),
+    detail: optionally(fc.constantFrom('low', 'high', 'original', 'auto', null)),
   }),
   fc.record({
     type: fc.constant('input_file'),

@@ -131,6 +131,12 @@ describe('errors of items', () => {
       'invalid_type',
       'input[0].output[0].image_url',
     ],
+    [
+      'an unknown detail of an image',
+      [{ role: 'user', content: [text, { type: 'input_image', image_url: 'data:,', detail: 'ultra' }] }],
+      'invalid_value',
+      'input[0].content[1].detail',
+    ],
     ['a summary that is a string', [{ type: 'reasoning', summary: 'x' }], 'invalid_type', 'input[0].summary'],
     [
       'an unknown summary part',

@@ -24,7 +24,7 @@ const inputImage = z.object({
   type: z.literal('input_image'),
   image_url: optional(z.string()),
   file_id: optional(z.string()),
-  detail: optional(z.string()),
+  detail: optional(z.enum(['low', 'high', 'original', 'auto'])),
 });
 const inputFile = z.object({
   type: z.literal('input_file'),

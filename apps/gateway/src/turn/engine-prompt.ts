@@ -1,0 +1,29 @@
+import { Images, imagesOf, type KnownImages } from '@turnpike/images';
+import type { GenerateRequest } from '@turnpike/inference';
+import { promptLength, promptOf, Rendering } from '@turnpike/rendering';
+import { Routing } from '@turnpike/routing';
+import type { Artifacts } from '@turnpike/turns';
+import { artifactOf } from './artifact-of.js';
+
+/**
+ * The conversation as an engine gets it.
+ * @param artifacts of every stage
+ * @param ending ids behind the items; by default what makes the model answer
+ */
+export function enginePrompt(artifacts: Artifacts, ending?: readonly number[]): GenerateRequest['prompt'] {
+  const images = artifactOf(artifacts, Images);
+  const prompt = promptOf(artifactOf(artifacts, Rendering), artifactOf(artifacts, Routing).format, ending);
+  if (images.count === 0) return prompt;
+  return { ...prompt, length: withImages(prompt.length, images), images: imagesOf(images) };
+}
+
+/** Tokens of {@link enginePrompt} with what makes the model answer. */
+export function enginePromptLength(artifacts: Artifacts): number {
+  const { format } = artifactOf(artifacts, Routing);
+  return withImages(promptLength(artifactOf(artifacts, Rendering), format), artifactOf(artifacts, Images));
+}
+
+/** Each image counts as many tokens as it costs; the one placeholder that stands for it among the ids is part of that. */
+function withImages(length: number, { count, tokens }: KnownImages): number {
+  return length - count + tokens;
+}
