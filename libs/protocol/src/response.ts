@@ -16,7 +16,7 @@ export interface Usage {
   total_tokens: number;
 }
 
-export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 export type IncompleteReason = 'max_output_tokens' | 'interrupted';
 
 /** The public response object, complete: every key a client's schema asks for is present. */
@@ -27,7 +27,7 @@ export interface ResponseObject {
   created_at: number;
   completed_at: number | null;
   status: ResponseStatus;
-  background: false;
+  background: boolean;
   error: { code: string; message: string } | null;
   incomplete_details: { reason: IncompleteReason } | null;
   instructions: string | null;
@@ -65,7 +65,7 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
     created_at: createdAt,
     completed_at: null,
     status: 'in_progress',
-    background: false,
+    background: request.background,
     error: null,
     incomplete_details: null,
     instructions: request.instructions ?? null,
