@@ -46,7 +46,9 @@ export class TestDatabases {
 }
 
 /** How many rows each table has. */
-export async function rowsIn(db: Kysely<StoreSchema>): Promise<Record<keyof StoreSchema, number>> {
+export async function rowsIn(
+  db: Kysely<StoreSchema>,
+): Promise<Record<'responses' | 'items' | 'artifacts', number>> {
   const count = async (table: keyof StoreSchema) => {
     const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}`.execute(db);
     return Number(rows[0]?.n);
