@@ -130,7 +130,7 @@ describe('a connection with many lanes', () => {
     send('z'.repeat(8_000));
     await client.until(() => client.events.filter(({ type }) => type === 'response.completed').length === 2);
     expect(client.events.filter(({ type }) => type === 'error')).toMatchObject([
-      { status: 429, error: { code: 'too_many_queued_responses' } },
+      { status: 429, headers: { 'retry-after': '1' }, error: { code: 'too_many_queued_responses' } },
     ]);
     client.close();
   });

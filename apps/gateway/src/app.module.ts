@@ -5,6 +5,9 @@ import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { BackgroundRunner } from './background/background-runner.js';
+import { BackgroundService } from './background/background.service.js';
+import { Changes } from './background/changes.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
@@ -14,7 +17,7 @@ import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { stageList } from './stages.js';
-import { storeProvider } from './stores.js';
+import { storeProviders } from './stores.js';
 import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
@@ -35,7 +38,10 @@ export class AppModule {
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
-        storeProvider,
+        ...storeProviders,
+        Changes,
+        BackgroundRunner,
+        BackgroundService,
         { provide: Sealer, useFactory: () => new Sealer(loadSealingKeys(config.sealingKeyFile)) },
         {
           provide: ResumeWindow,

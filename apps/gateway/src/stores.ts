@@ -1,8 +1,10 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
+import { MemoryBackgroundJobs, type BackgroundJobs } from '@turnpike/background';
 import { MemoryResponseStore, type ResponseStore } from '@turnpike/conversation';
 import {
   CachedResponseStore,
   openDatabase,
+  SqlBackgroundJobs,
   SqlResponseStore,
   Sweeper,
   type Codecs,
@@ -10,55 +12,67 @@ import {
 } from '@turnpike/storage';
 import { ConfigError } from './config/load.js';
 import type { Config, StoreConfig } from './config/schema.js';
-import { log } from './log.js';
+import { log, shown } from './log.js';
 import type { StageList } from './stages.js';
-import { CONFIG, STAGE_LIST, STORE } from './tokens.js';
+import { BACKGROUND_JOBS, CONFIG, STAGE_LIST, STORE, STORES } from './tokens.js';
 
+/** How long a gateway may not be heard of before the background responses that it makes are given up, in ms. */
+const LEASE_MS = 20_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Where `store: true` responses are kept, as the configuration says. */
-export const storeProvider: Provider = {
-  provide: STORE,
-  inject: [CONFIG, STAGE_LIST],
-  useFactory: ({ store, limits }: Config, stages: StageList): ResponseStore | Promise<ResponseStore> => {
-    const target = targetOf(store);
-    if (target === undefined) return new MemoryResponseStore(limits.storeBytes);
-    return openStore(target, store.retentionDays, limits.storeBytes, codecsOf(stages));
+/** Where `store: true` responses are kept, as the configuration says, and what is made of them in the background. */
+export const storeProviders: Provider[] = [
+  {
+    provide: STORES,
+    inject: [CONFIG, STAGE_LIST],
+    useFactory: ({ store, limits }: Config, stages: StageList): Stores | Promise<Stores> => {
+      const target = targetOf(store);
+      if (target !== undefined) {
+        return openStores(target, store.retentionDays, limits.storeBytes, codecsOf(stages));
+      }
+      const responses = new MemoryResponseStore(limits.storeBytes);
+      return new Stores(responses, new MemoryBackgroundJobs(responses, limits.storeBytes));
+    },
   },
-};
+  { provide: STORE, inject: [STORES], useFactory: ({ responses }: Stores) => responses },
+  { provide: BACKGROUND_JOBS, inject: [STORES], useFactory: ({ backgroundJobs }: Stores) => backgroundJobs },
+];
 
-/** A database that is closed when the application ends. */
-class DurableStore extends CachedResponseStore implements OnApplicationShutdown {
-  readonly #close: () => Promise<void>;
-
-  constructor(store: SqlResponseStore, budget: number, close: () => Promise<void>) {
-    super(store, {
-      budget,
-      onFailure: ({ operation, responseId, error }) =>
-        log.error({ err: shown(error), operation, response: responseId }, 'store failed'),
-    });
-    this.#close = close;
-  }
+/** What lies in one database, which is closed when the application ends. */
+class Stores implements OnApplicationShutdown {
+  constructor(
+    readonly responses: ResponseStore,
+    readonly backgroundJobs: BackgroundJobs,
+    private readonly close: () => Promise<void> = () => Promise.resolve(),
+  ) {}
 
   onApplicationShutdown(): Promise<void> {
-    return this.#close();
+    return this.close();
   }
 }
 
-async function openStore(
+async function openStores(
   target: DatabaseTarget,
   retentionDays: number,
   budget: number,
   codecs: Codecs,
-): Promise<ResponseStore> {
+): Promise<Stores> {
   const db = await openDatabase(target, (error) =>
     log.warn({ err: shown(error) }, 'database connection lost'),
   ).catch((thrown: unknown) => {
     throw new ConfigError(`The store cannot be opened: ${shown(thrown).message}`);
   });
-  const store = new SqlResponseStore(db, { codecs, retentionMs: retentionDays * DAY_MS });
-  const sweeper = new Sweeper(store, (error) => log.error({ err: shown(error) }, 'sweep failed'));
-  return new DurableStore(store, budget, async () => {
+  const retentionMs = retentionDays * DAY_MS;
+  const store = new SqlResponseStore(db, { codecs, retentionMs });
+  const responses = new CachedResponseStore(store, {
+    budget,
+    onFailure: ({ operation, responseId, error }) =>
+      log.error({ err: shown(error), operation, response: responseId }, 'store failed'),
+  });
+  const jobs = new SqlBackgroundJobs(db, responses, { kind: target.kind, leaseMs: LEASE_MS, retentionMs });
+  const sweep = async () => (await store.sweep()) + (await jobs.sweep());
+  const sweeper = new Sweeper({ sweep }, (error) => log.error({ err: shown(error) }, 'sweep failed'));
+  return new Stores(responses, jobs, async () => {
     await sweeper.stop();
     await db.destroy();
   });
@@ -76,12 +90,4 @@ function codecsOf({ admission, preparation }: StageList): Codecs {
       codec === undefined ? [] : [[token.name, codec] as const],
     ),
   );
-}
-
-/** What a log may say of a database's error: its details can be a whole row, and a row is what somebody said. */
-function shown(thrown: unknown): { code: unknown; message: string } {
-  // A refused connection is several errors in one that says nothing, one for each address of a name.
-  const error = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
-  if (!(error instanceof Error)) return { code: undefined, message: String(error) };
-  return { code: 'code' in error ? error.code : undefined, message: error.message };
 }

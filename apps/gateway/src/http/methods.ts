@@ -4,6 +4,7 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/responses\/input_tokens$/, ['POST']],
   [/^\/responses\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/input_items$/, ['GET']],
+  [/^\/responses\/[^/]+\/cancel$/, ['POST']],
   [/^\/models(?:\/[^/]+)?$/, ['GET']],
 ];
 

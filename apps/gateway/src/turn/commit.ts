@@ -3,6 +3,7 @@ import { createNode, estimateBytes, type ResponseNode, type ResponseStore } from
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem } from '@turnpike/turns';
+import { log, shown } from '../log.js';
 import type { Beginning } from './beginning.js';
 import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
@@ -16,7 +17,7 @@ export interface CommitInput {
   readonly artifacts: Artifacts;
   readonly input: TurnInput;
   readonly pipeline: Pipeline;
-  readonly store: ResponseStore;
+  readonly store: Pick<ResponseStore, 'save'>;
 }
 
 /**
@@ -50,6 +51,44 @@ export async function commit({
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);
   return node;
+}
+
+/**
+ * Stores a response that nothing can follow, for those who ask what became of it. Its client is told how it ended all the
+ * same when that cannot be stored.
+ */
+export async function keep({
+  assembler: { response, items },
+  beginning,
+  input: { tenant },
+  store,
+}: Pick<CommitInput, 'assembler' | 'beginning' | 'input' | 'store'>): Promise<void> {
+  const output = items.map(({ item }): TurnItem => ({ item }));
+  try {
+    await store.save(overNode({ response, tenant, input: beginning.input, output }));
+  } catch (thrown) {
+    log.error({ err: shown(thrown), response: response.id }, 'failed response could not be stored');
+  }
+}
+
+/** The node of a response that nothing can follow: it has no artifacts and no place in the tree. */
+export function overNode({
+  response,
+  tenant,
+  input,
+  output = [],
+}: Pick<ResponseNode, 'response' | 'tenant' | 'input'> &
+  Partial<Pick<ResponseNode, 'output'>>): ResponseNode {
+  return createNode({
+    id: response.id,
+    tenant,
+    parent: undefined,
+    input: withItemIds(input),
+    output,
+    response,
+    artifacts: new Map(),
+    ownBytes: estimateBytes([{ ...response, output: [] }, ...input, ...output]),
+  });
 }
 
 /** Memory of the prompt ids this turn added. */

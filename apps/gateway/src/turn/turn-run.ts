@@ -7,12 +7,12 @@ import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageToken } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
-import { commit } from './commit.js';
+import { commit, keep } from './commit.js';
 import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { OutputRules } from './output-rules.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
-import { logTurn } from './turn-log.js';
+import { logTurn, type FinishedTurn } from './turn-log.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts extends BeginningParts {
@@ -49,12 +49,13 @@ export class TurnRun {
   readonly #input: TurnInput;
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
-  readonly #id = mintId('response');
+  readonly #id: string;
   readonly #interrupt = new AbortController();
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
     this.#parts = parts;
+    this.#id = input.background?.id ?? mintId('response');
   }
 
   /** @throws ApiError when there is no response */
@@ -84,12 +85,13 @@ export class TurnRun {
   }
 
   #begin(admitted: Artifacts): ResponseAssembler {
-    const { request, tenant, sink } = this.#input;
-    const response = newResponse(this.#id, request, Math.floor(Date.now() / 1000));
+    const { request, tenant, sink, background } = this.#input;
+    const response = newResponse(this.#id, request, background?.createdAt ?? Math.floor(Date.now() / 1000));
     const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
       streamId: request.streamId,
+      sequence: background?.sequence,
       seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
     });
     sink.send(assembler.begin());
@@ -201,19 +203,30 @@ export class TurnRun {
     assembler: ResponseAssembler,
     { usage, artifacts, ...result }: Result,
   ): Promise<TurnOutcome> {
-    const { sink, request } = this.#input;
+    const { sink, request, background, signal } = this.#input;
+    const store = background ?? this.#parts.store;
     let { ending, failure } = result;
+    if (background !== undefined && signal.aborted && isCutOff(ending)) ending = background.cutOff();
     let node: ResponseNode | undefined;
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
-    if (ending.status !== 'failed' && artifacts !== undefined && this.#isKept()) {
+    if (!isOver(ending) && artifacts !== undefined && this.#isKept()) {
       try {
-        node = await commit({ turn, beginning, assembler, artifacts, input: this.#input, ...this.#parts });
+        node = await commit({
+          turn,
+          beginning,
+          assembler,
+          artifacts,
+          input: this.#input,
+          ...this.#parts,
+          store,
+        });
       } catch (thrown) {
         failure = ApiError.from(thrown);
         ending = failedBy(failure);
         assembler.end(ending, usage, Math.floor(Date.now() / 1000));
       }
     }
+    if (isOver(ending) && request.store) await keep({ assembler, beginning, input: this.#input, store });
     if (ending.status === 'failed' && request.previousResponseId !== undefined) {
       this.#evict(request.previousResponseId);
     }
@@ -222,9 +235,9 @@ export class TurnRun {
     if (node !== undefined)
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
     this.#lifecycle.move('settled');
-    const transport = this.#input.connection === undefined ? 'http' : 'websocket';
-    logTurn({ turn, response: assembler.response, transport, lifecycle: this.#lifecycle, failure });
-    return { response: assembler.response, failure };
+    const response = assembler.response;
+    logTurn({ turn, response, transport: transportOf(this.#input), lifecycle: this.#lifecycle, failure });
+    return { response, failure };
   }
 
   /** Whether anything can ever go on behind this response. */
@@ -243,6 +256,21 @@ export class TurnRun {
 /** The pipeline has run every stage of the list. */
 function artifactOf<A>(artifacts: Artifacts, token: StageToken<A>): A {
   return artifacts.get(token.name) as A;
+}
+
+/** Whether a response ends in a way that nothing can follow. */
+function isOver({ status }: Ending): boolean {
+  return status === 'failed' || status === 'cancelled';
+}
+
+/** Whether a response ends because its signal did. */
+function isCutOff(ending: Ending): boolean {
+  return ending.status === 'incomplete' && ending.reason === 'interrupted';
+}
+
+function transportOf({ connection, background }: TurnInput): FinishedTurn['transport'] {
+  if (background !== undefined) return 'background';
+  return connection === undefined ? 'http' : 'websocket';
 }
 
 /** JSON Schema of what a format asks for. */

@@ -6,6 +6,7 @@ import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, STAGE_LIST, STORE } from '../tokens.js';
+import { admit } from './admit.js';
 import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
@@ -46,6 +47,14 @@ export class TurnService {
    */
   run(input: TurnInput): Promise<TurnOutcome> {
     return new TurnRun(input, this.#parts).run();
+  }
+
+  /**
+   * Finds what a request would fail of before there is a response, and makes none.
+   * @throws ApiError as the turn would
+   */
+  admit(request: ResponseRequest, tenant: string): Promise<void> {
+    return admit(request, tenant, this.#parts);
   }
 
   /**
