@@ -94,7 +94,13 @@ describe('a gateway that is told to stop', () => {
       ['/v1/responses/input_tokens', 'POST'],
       ['/v1/responses/resp_1', 'GET'],
     ] as const) {
-      const answer = await fetch(app.url + path, { method, ...(method === 'POST' && { body: '{}' }) });
+      // A connection that is kept alive could be closed as idle just when it is used again.
+      const headers = { connection: 'close' };
+      const answer = await fetch(app.url + path, {
+        method,
+        headers,
+        ...(method === 'POST' && { body: '{}' }),
+      });
       expect([path, answer.status]).toEqual([path, 503]);
       expect(await answer.json()).toMatchObject({ error: { code: 'server_shutting_down' } });
     }
