@@ -39,7 +39,7 @@ module.exports = {
       name: 'core-is-framework-free',
       comment: 'No Nest and no sockets where turns are folded.',
       severity: 'error',
-      from: { path: '^libs/(protocol|turns|conversation|formats|rendering|assembly)/' },
+      from: { path: '^libs/(protocol|turns|conversation|background|formats|rendering|assembly)/' },
       to: { path: 'node_modules/(@nestjs|ws|undici|express)/' },
     },
     {

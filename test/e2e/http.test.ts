@@ -149,6 +149,66 @@ describe('POST /v1/responses/input_tokens', () => {
   });
 });
 
+describe('every answer', () => {
+  const ROUTES = [
+    ['GET', '/health', 200],
+    ['GET', '/v1/models', 200],
+    ['GET', '/v1/models/sim', 200],
+    ['GET', '/v1/models/nope', 404],
+    ['POST', '/v1/responses', 200],
+    ['POST', '/responses', 200],
+    ['GET', '/v1/responses', 426],
+    ['POST', '/v1/responses/input_tokens', 200],
+    ['GET', '/v1/responses/ID', 200],
+    ['GET', '/v1/responses/ID/input_items', 200],
+    ['POST', '/v1/responses/ID/cancel', 400],
+    ['GET', '/v1/responses/ID?stream=true', 400],
+    ['DELETE', '/v1/responses/ID', 200],
+    ['GET', '/v1/responses/ID', 404],
+    ['GET', '/v1/responses/ID/input_items', 404],
+    ['POST', '/v1/responses/ID/cancel', 404],
+    ['DELETE', '/v1/responses/ID', 404],
+    ['PUT', '/v1/responses', 405],
+    ['GET', '/v1/nowhere', 404],
+    ['GET', '/v1/models/%E0%A4%A', 404],
+  ] as const;
+
+  it('has a request id of its own, and every error its four keys', async () => {
+    const { id } = (await (await post({ model: 'sim', input: 'x' })).json()) as { id: string };
+    const ids = new Set<string | null>();
+    for (const [method, path, status] of ROUTES) {
+      const body = method === 'POST' ? JSON.stringify({ model: 'sim', input: 'x' }) : null;
+      const answer = await fetch(app.url + path.replace('ID', id), { method, body });
+      expect([method, path, answer.status]).toEqual([method, path, status]);
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{48}$/);
+      ids.add(answer.headers.get('x-request-id'));
+      const { error } = (await answer.json()) as { error?: Record<string, unknown> };
+      if (status >= 400) {
+        expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'message', 'param', 'type']);
+      }
+    }
+    expect(ids.size).toBe(ROUTES.length);
+    const stream = await post({ model: 'sim', input: 'x', stream: true });
+    expect(stream.headers.get('x-request-id')).toMatch(/^req_/);
+    await stream.text();
+  });
+
+  it('to an upgrade too, granted or refused', async () => {
+    for (const [path, status] of [
+      ['/v1/responses', '101 Switching Protocols'],
+      ['/nowhere', '404 Not Found'],
+    ]) {
+      const socket = createConnection(Number(new URL(app.url).port), '127.0.0.1');
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+      );
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      expect(data.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status}\r\n.*x-request-id: req_`, 'is'));
+      socket.destroy();
+    }
+  });
+});
+
 describe('other addresses', () => {
   it('GET /v1/responses explains itself', async () => {
     const answer = await fetch(`${app.url}/v1/responses`);

@@ -94,7 +94,13 @@ describe('a gateway that is told to stop', () => {
       ['/v1/responses/input_tokens', 'POST'],
       ['/v1/responses/resp_1', 'GET'],
     ] as const) {
-      const answer = await fetch(app.url + path, { method, ...(method === 'POST' && { body: '{}' }) });
+      // A connection that is kept alive could be closed as idle just when it is used again.
+      const headers = { connection: 'close' };
+      const answer = await fetch(app.url + path, {
+        method,
+        headers,
+        ...(method === 'POST' && { body: '{}' }),
+      });
       expect([path, answer.status]).toEqual([path, 503]);
       expect(await answer.json()).toMatchObject({ error: { code: 'server_shutting_down' } });
     }
@@ -130,7 +136,7 @@ describe('a connection with many lanes', () => {
     send('z'.repeat(8_000));
     await client.until(() => client.events.filter(({ type }) => type === 'response.completed').length === 2);
     expect(client.events.filter(({ type }) => type === 'error')).toMatchObject([
-      { status: 429, error: { code: 'too_many_queued_responses' } },
+      { status: 429, headers: { 'retry-after': '1' }, error: { code: 'too_many_queued_responses' } },
     ]);
     client.close();
   });

@@ -184,6 +184,8 @@ describe('bad frames', () => {
     const events = await client.create({ input: 'still there?' });
     expect(client.events.filter(({ type }) => type === 'error')).toHaveLength(1);
     expect(client.events[0]).toMatchObject({ type: 'error', error: { code, param } });
+    const headers = { 'x-request-id': expect.stringMatching(/^req_/) };
+    expect(client.events[0]).toMatchObject({ headers, error: { headers } });
     expect(client.events[0]?.status).toBeGreaterThanOrEqual(400);
     expect(events.at(-1)?.type).toBe('response.completed');
   });
@@ -195,13 +197,16 @@ describe('bad frames', () => {
       input: 'go on',
       stream_id: 'main',
     });
+    const headers = { 'x-request-id': expect.stringMatching(/^req_/) };
     expect(events).toEqual([
       {
         type: 'error',
         status: 400,
+        headers,
         sequence_number: 0,
         stream_id: 'main',
         error: {
+          headers,
           type: 'invalid_request_error',
           code: 'previous_response_not_found',
           message: "Previous response with id 'resp_gone' not found.",

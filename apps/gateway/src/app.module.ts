@@ -6,6 +6,9 @@ import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { BackgroundRunner } from './background/background-runner.js';
+import { BackgroundService } from './background/background.service.js';
+import { Changes } from './background/changes.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
@@ -44,6 +47,9 @@ export class AppModule {
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
+        Changes,
+        BackgroundRunner,
+        BackgroundService,
         { provide: Sealer, useFactory: () => new Sealer(loadSealingKeys(config.sealingKeyFile)) },
         {
           provide: ResumeWindow,

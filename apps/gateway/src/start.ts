@@ -4,6 +4,7 @@ import { KeyRing } from '@turnpike/access';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
+import { BackgroundRunner } from './background/background-runner.js';
 import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
@@ -29,6 +30,7 @@ export async function startGateway(config: Config, simArguments: readonly string
   const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
   const sockets = socketsOf(app.getHttpServer());
   await listen(app, config);
+  app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
   const models = engine === undefined ? Object.keys(config.models) : ['sim'];
   const host = isIPv6(config.host) ? `[${config.host}]` : config.host;

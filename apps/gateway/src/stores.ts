@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
+import { MemoryBackgroundJobs, type BackgroundJobs } from '@turnpike/background';
 import {
   MemoryConversationStore,
   MemoryResponseStore,
@@ -8,6 +9,7 @@ import {
 import {
   CachedResponseStore,
   openDatabase,
+  SqlBackgroundJobs,
   SqlConversationStore,
   SqlResponseStore,
   Sweeper,
@@ -18,46 +20,51 @@ import { ConfigError } from './config/load.js';
 import type { Config, StoreConfig } from './config/schema.js';
 import { log, shownError } from './log.js';
 import type { StageList } from './stages.js';
-import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE, STORES } from './tokens.js';
+import { BACKGROUND_JOBS, CONFIG, CONVERSATIONS, STAGE_LIST, STORE, STORES } from './tokens.js';
 
+/** How long a gateway may not be heard of before the background responses that it makes are given up, in ms. */
+const LEASE_MS = 20_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What is kept beyond a connection, in one place. */
-class Stores implements OnApplicationShutdown {
+/** What is kept beyond a connection. */
+interface Kept {
   readonly responses: ResponseStore;
   readonly conversations: ConversationStore;
-  readonly #close: () => Promise<void>;
+  readonly backgroundJobs: BackgroundJobs;
+}
 
+/** What lies in one place, and is closed when the application ends. */
+class Stores implements OnApplicationShutdown {
   constructor(
-    responses: ResponseStore,
-    conversations: ConversationStore,
-    close: () => Promise<void> = () => Promise.resolve(),
-  ) {
-    this.responses = responses;
-    this.conversations = conversations;
-    this.#close = close;
-  }
+    readonly kept: Kept,
+    private readonly close: () => Promise<void> = () => Promise.resolve(),
+  ) {}
 
   onApplicationShutdown(): Promise<void> {
-    return this.#close();
+    return this.close();
   }
 }
 
-/** Where `store: true` responses and conversations are kept, as the configuration says. */
+/** Where responses, conversations and background jobs are kept, as the configuration says. */
 export const storeProviders: Provider[] = [
   {
     provide: STORES,
     inject: [CONFIG, STAGE_LIST],
     useFactory: ({ store, limits }: Config, stages: StageList): Stores | Promise<Stores> => {
       const target = targetOf(store);
-      if (target !== undefined)
-        return openStores(target, store.retentionDays, limits.storeBytes, codecsOf(stages));
       const { storeBytes } = limits;
-      return new Stores(new MemoryResponseStore(storeBytes), new MemoryConversationStore(storeBytes));
+      if (target !== undefined) return openStores(target, store.retentionDays, storeBytes, codecsOf(stages));
+      const responses = new MemoryResponseStore(storeBytes);
+      return new Stores({
+        responses,
+        conversations: new MemoryConversationStore(storeBytes),
+        backgroundJobs: new MemoryBackgroundJobs(responses, storeBytes),
+      });
     },
   },
-  { provide: STORE, inject: [STORES], useFactory: ({ responses }: Stores) => responses },
-  { provide: CONVERSATIONS, inject: [STORES], useFactory: ({ conversations }: Stores) => conversations },
+  { provide: STORE, inject: [STORES], useFactory: ({ kept }: Stores) => kept.responses },
+  { provide: CONVERSATIONS, inject: [STORES], useFactory: ({ kept }: Stores) => kept.conversations },
+  { provide: BACKGROUND_JOBS, inject: [STORES], useFactory: ({ kept }: Stores) => kept.backgroundJobs },
 ];
 
 async function openStores(
@@ -71,17 +78,23 @@ async function openStores(
   ).catch((thrown: unknown) => {
     throw new ConfigError(`The store cannot be opened: ${shownError(thrown).message}`);
   });
-  const responses = new SqlResponseStore(db, { codecs, retentionMs: retentionDays * DAY_MS });
+  const retentionMs = retentionDays * DAY_MS;
+  const store = new SqlResponseStore(db, { codecs, retentionMs });
   const conversations = new SqlConversationStore(db);
-  const sweepers = [responses, conversations].map(
-    (store) => new Sweeper(store, (error) => log.error({ err: error }, 'sweep failed')),
-  );
-  const cached = new CachedResponseStore(responses, {
+  const responses = new CachedResponseStore(store, {
     budget,
     onFailure: ({ operation, responseId, error }) =>
       log.error({ err: error, operation, response: responseId }, 'store failed'),
   });
-  return new Stores(cached, conversations, async () => {
+  const backgroundJobs = new SqlBackgroundJobs(db, responses, {
+    kind: target.kind,
+    leaseMs: LEASE_MS,
+    retentionMs,
+  });
+  const sweepers = [store, conversations, backgroundJobs].map(
+    (each) => new Sweeper(each, (error) => log.error({ err: error }, 'sweep failed')),
+  );
+  return new Stores({ responses, conversations, backgroundJobs }, async () => {
     await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
     await db.destroy();
   });

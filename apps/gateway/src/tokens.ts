@@ -1,7 +1,9 @@
 /** Injection tokens of values that have no class of their own. */
 export const CONFIG = Symbol('Config');
 export const ROUTER = Symbol('RouterStrategy');
+export const BACKGROUND_JOBS = Symbol('BackgroundJobs');
+/** Everything that is kept in one place, and closed together. */
+export const STORES = Symbol('Stores');
 export const STORE = Symbol('ResponseStore');
 export const CONVERSATIONS = Symbol('ConversationStore');
-export const STORES = Symbol('Stores');
 export const STAGE_LIST = Symbol('StageList');

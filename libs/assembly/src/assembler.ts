@@ -12,6 +12,7 @@ import {
 } from '@turnpike/protocol';
 import type { OutputEvent } from '@turnpike/formats';
 import { EventWriter } from './event-writer.js';
+import { terminalTypeOf } from './lifecycle-events.js';
 import { TEXT_EVENTS, closeItem, contentPart, openItem, type TextEvents } from './items.js';
 
 /** An item of the output with the ids it has in the next prompt. */
@@ -24,13 +25,16 @@ export interface AssembledItem {
 export type Ending =
   | { status: 'completed' }
   | { status: 'incomplete'; reason: IncompleteReason }
-  | { status: 'failed'; code: string; message: string };
+  | { status: 'failed'; code: string; message: string }
+  | { status: 'cancelled' };
 
 export interface AssemblerOptions {
   /** JSON text of the request's tools. */
   readonly toolsKey: string;
   /** The named lane that every event echoes. */
   readonly streamId?: string | undefined;
+  /** Number of the next event, for a response whose `response.created` is out already. */
+  readonly sequence?: number | undefined;
   /** Seals the ids of a reasoning item, for clients that bring their whole history back. */
   readonly seal?: ((ids: Int32Array) => string) | undefined;
 }
@@ -55,6 +59,7 @@ export class ResponseAssembler {
   readonly #writer: EventWriter;
   readonly #toolsKey: string;
   readonly #seal: AssemblerOptions['seal'];
+  readonly #isCreated: boolean;
   readonly #items: AssembledItem[] = [];
   #response: ResponseObject;
   #open: OpenItem | undefined;
@@ -69,7 +74,8 @@ export class ResponseAssembler {
     this.#response = response;
     this.#toolsKey = options.toolsKey;
     this.#seal = options.seal;
-    this.#writer = new EventWriter(options.streamId);
+    this.#isCreated = options.sequence !== undefined;
+    this.#writer = new EventWriter(options.streamId, options.sequence);
   }
 
   /** The response as it stands; final after {@link end}. */
@@ -87,13 +93,13 @@ export class ResponseAssembler {
     return this.#reasoningTokens;
   }
 
-  /** `response.created` and `response.in_progress`. */
+  /** `response.created`, unless it is out already, and `response.in_progress`. */
   begin(): EventFrame[] {
     const response = JSON.stringify(echoOf(this.#response, this.#toolsKey));
-    return [
-      this.#writer.raw('response.created', `"response":${response}`),
-      this.#writer.raw('response.in_progress', `"response":${response}`),
-    ];
+    const types = ['response.created', 'response.in_progress'] as const;
+    return types
+      .slice(this.#isCreated ? 1 : 0)
+      .map((type) => this.#writer.raw(type, `"response":${response}`));
   }
 
   /**
@@ -180,15 +186,9 @@ export class ResponseAssembler {
 
   /** The one terminal event. Written after the response is committed, so that its id can be used at once. */
   terminal(): EventFrame {
-    const { status } = this.#response;
-    if (status !== 'completed' && status !== 'incomplete' && status !== 'failed') {
-      throw new Error(`a response that is ${status} has no terminal event`);
-    }
+    const type = terminalTypeOf(this.#response);
     this.#terminalWritten = true;
-    return this.#writer.raw(
-      `response.${status}`,
-      `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey))}`,
-    );
+    return this.#writer.raw(type, `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey))}`);
   }
 
   #openItem({ header }: Extract<OutputEvent, { kind: 'open' }>, frames: EventFrame[]): void {

@@ -2,13 +2,17 @@ import { TERMINAL_EVENTS, type EventFrame, type EventType } from '@turnpike/prot
 
 /** Numbers and serialises the events of one response. */
 export class EventWriter {
-  #sequence = 0;
+  #sequence: number;
   #closed = false;
   /** Closes each event: its lane, where it has one. */
   readonly #tail: string;
 
-  /** @param streamId the named lane every event of this response echoes */
-  constructor(streamId?: string) {
+  /**
+   * @param streamId the named lane every event of this response echoes
+   * @param sequence number of the first event
+   */
+  constructor(streamId?: string, sequence = 0) {
+    this.#sequence = sequence;
     this.#tail = streamId === undefined ? '}' : `,"stream_id":${JSON.stringify(streamId)}}`;
   }
 

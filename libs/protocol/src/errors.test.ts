@@ -67,6 +67,11 @@ describe('ApiError', () => {
     expect(JSON.stringify(error.body)).not.toContain('secret');
   });
 
+  it.each(ROWS)('%s names seconds to wait where clients count on them', (code, [status]) => {
+    expect(new ApiError(code).retryAfter).toBe(status === 429 ? 1 : undefined);
+    expect(new ApiError(code, { retryAfter: 7 }).retryAfter).toBe(7);
+  });
+
   it('takes over what is one, and hides what is not', () => {
     const error = new ApiError('not_found');
     expect(ApiError.from(error)).toBe(error);
@@ -83,6 +88,7 @@ describe('responseErrorCode', () => {
     ['engine_error', 'server_error'],
     ['engine_unavailable', 'server_error'],
     ['server_error', 'server_error'],
+    ['server_restarted', 'server_error'],
     ['server_shutting_down', 'server_error'],
     ['server_is_overloaded', 'rate_limit_exceeded'],
     ['context_length_exceeded', 'context_length_exceeded'],

@@ -65,6 +65,7 @@ export const ERRORS = {
   item_not_found: [404, 'invalid_request_error', 'Item not found.'],
   response_already_completed: [400, 'invalid_request_error', 'The response has already ended.'],
   conversation_not_found: [404, 'invalid_request_error', 'Conversation not found.'],
+  not_a_background_response: [400, 'invalid_request_error', 'Only background responses can do this.'],
   response_not_found: [404, 'invalid_request_error', 'Response not found.'],
   method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],
@@ -77,6 +78,7 @@ export const ERRORS = {
   // 503 where 429 would be the usual one: Codex fails its turn on 429, and falls back to HTTP on 503.
   too_many_connections: [503, 'server_error', 'Too many connections.'],
   server_error: [500, 'server_error', 'The server had an error while processing your request.'],
+  server_restarted: [500, 'server_error', 'The server restarted before the response was complete.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
   tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
   invalid_answer: [502, 'server_error', "The model's answer is not what 'text.format' asks for."],
@@ -111,7 +113,7 @@ export interface ApiErrorOptions {
   message?: string | undefined;
   /** Kept for logs, never sent. */
   cause?: unknown;
-  /** Seconds to wait before a retry; sent as `retry-after`. */
+  /** Seconds to wait before a retry; sent as `retry-after`. A 429 always names some, 1 by default. */
   retryAfter?: number | undefined;
 }
 
@@ -129,7 +131,7 @@ export class ApiError extends Error {
     );
     this.code = code;
     this.param = options.param;
-    this.retryAfter = options.retryAfter;
+    this.retryAfter = options.retryAfter ?? (ERRORS[code][0] === 429 ? 1 : undefined);
   }
 
   /** HTTP status. */

@@ -1,6 +1,7 @@
 /** Types of the events of one response, in the order in which they can first appear; `keepalive` may come anywhere between. */
 export const EVENT_TYPES = [
   'response.created',
+  'response.queued',
   'response.in_progress',
   'keepalive',
   'response.output_item.added',

@@ -41,6 +41,8 @@ export interface ResponseRequest {
   store: boolean;
   /** False for a warm-up: fold the input, sample nothing. */
   generate: boolean;
+  /** HTTP: the response is made whether its client waits or not. */
+  background: boolean;
   /** HTTP: server-sent events. Always true in effect on a WebSocket. */
   stream: boolean;
   metadata: Record<string, string>;

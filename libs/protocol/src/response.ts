@@ -16,7 +16,7 @@ export interface Usage {
   total_tokens: number;
 }
 
-export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 export type IncompleteReason = 'max_output_tokens' | 'interrupted' | 'steered';
 
 /** The public response object, complete: every key a client's schema asks for is present. */
@@ -29,7 +29,7 @@ export interface ResponseObject {
   /** The conversation that its items were added to. */
   conversation: { id: string } | null;
   status: ResponseStatus;
-  background: false;
+  background: boolean;
   error: { code: string; message: string } | null;
   incomplete_details: { reason: IncompleteReason } | null;
   instructions: string | null;
@@ -70,7 +70,7 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
     completed_at: null,
     conversation: request.conversation === undefined ? null : { id: request.conversation },
     status: 'in_progress',
-    background: false,
+    background: request.background,
     error: null,
     incomplete_details: null,
     instructions: request.instructions ?? null,

@@ -5,7 +5,7 @@ import {
   type StoredResponse,
 } from '@turnpike/conversation';
 import type { Item } from '@turnpike/protocol';
-import type { SqlResponseStore } from './sql-response-store.js';
+import type { Admit, SqlResponseStore } from './sql-response-store.js';
 
 export interface CachedStoreOptions {
   /** Bytes of recent responses to keep in memory, see {@link NodeCache}. */
@@ -64,6 +64,13 @@ export class CachedResponseStore implements ResponseStore {
     } catch (error) {
       this.#onFailure({ operation: 'save', responseId: node.id, error });
     }
+  }
+
+  /** As {@link SqlResponseStore.saveIf}: what could not be written is the caller's affair here. */
+  async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
+    const saved = await this.#store.saveIf(node, admit);
+    if (saved) this.#recent.add(node);
+    return saved;
   }
 
   async delete(tenant: string, id: string): Promise<boolean> {

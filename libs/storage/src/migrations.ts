@@ -101,6 +101,38 @@ const MIGRATIONS: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    name: 'background jobs and their events',
+    async up({ schema }) {
+      await schema
+        .createTable('background_jobs')
+        .addColumn('response_id', 'text', (column) => column.primaryKey().notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('status', 'text', (column) => column.notNull())
+        .addColumn('position', 'bigint', (column) => column.notNull())
+        .addColumn('runner', 'text')
+        .addColumn('lease_until', 'bigint')
+        .addColumn('cancel_requested', 'integer', (column) => column.notNull())
+        .addColumn('events', 'integer')
+        .addColumn('request', 'text')
+        .addColumn('response', 'text')
+        .addColumn('expires_at', 'bigint', (column) => column.notNull())
+        .execute();
+      const index = (name: string) => schema.createIndex(name).on('background_jobs');
+      await index('background_jobs_in_order').columns(['status', 'position']).execute();
+      await index('background_jobs_by_tenant').columns(['tenant', 'status']).execute();
+      await index('background_jobs_by_expiry').columns(['status', 'expires_at']).execute();
+      await schema
+        .createTable('background_events')
+        .addColumn('response_id', 'text', (column) =>
+          column.notNull().references('background_jobs.response_id').onDelete('cascade'),
+        )
+        .addColumn('first', 'integer', (column) => column.notNull())
+        .addColumn('lines', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('background_events_key', ['response_id', 'first'])
+        .execute();
+    },
+  },
 ];
 
 /** Any number that no one else locks in this database. */

@@ -90,6 +90,37 @@ export interface ConversationItemRow {
   expansion: string | null;
 }
 
+/** A background response from its acceptance on, see {@link BackgroundJobs}. */
+export interface BackgroundJobRow {
+  response_id: string;
+  tenant: string;
+  /** `queued`, `in_progress` or `ended`. */
+  status: string;
+  /** Place in the queue, lower first; two of one place are in the order of their ids. */
+  position: number;
+  /** Who runs it, and until when (ms since the epoch by the database's clock) without being heard of. */
+  runner: string | null;
+  lease_until: number | null;
+  /** 0 or 1. */
+  cancel_requested: number;
+  /** Events that are kept of it; null when it cannot be streamed. */
+  events: number | null;
+  /** Body of the request, and the response as it was accepted, as JSON; null when it has ended. */
+  request: string | null;
+  response: string | null;
+  /** From then on (ms) the row is not needed any more, if it has ended. */
+  expires_at: number;
+}
+
+/** Events of a background response that follow each other. */
+export interface BackgroundEventsRow {
+  response_id: string;
+  /** Sequence number of the first. */
+  first: number;
+  /** JSON texts, one a line. */
+  lines: string;
+}
+
 /** Tables of the store. */
 export interface StoreSchema {
   conversations: ConversationRow;
@@ -97,4 +128,6 @@ export interface StoreSchema {
   responses: ResponseRow;
   items: ItemRow;
   artifacts: ArtifactRow;
+  background_jobs: BackgroundJobRow;
+  background_events: BackgroundEventsRow;
 }

@@ -13,6 +13,9 @@ export interface SqlStoreOptions {
   readonly retentionMs: number;
 }
 
+/** Decides in the transaction of a response whether it is written. */
+export type Admit = (transaction: Kysely<StoreSchema>) => Promise<boolean>;
+
 /** What one sweep deletes at once: so many ends of chains, and so far back from each. About 10 ms of SQLite. */
 const SWEEP = { ends: 20, steps: 20 };
 const NO_CODECS: Codecs = new Map();
@@ -89,13 +92,25 @@ export class SqlResponseStore implements ResponseStore {
    * need what the parent was.
    */
   async save(node: ResponseNode): Promise<void> {
+    await this.saveIf(node, () => Promise.resolve(true));
+  }
+
+  /**
+   * Writes the response as {@link save} does, in one transaction with what `admit` does there before.
+   * @param admit false to write nothing
+   * @returns what `admit` said
+   */
+  async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
     const { nodes, continues } = this.#unsaved(node);
     const codecs = continues ? this.#options.codecs : NO_CODECS;
     const rows = nodes.map((each) => rowsOf(each, this.#options.retentionMs, codecs));
-    await this.#db.transaction().execute(async (transaction) => {
+    const admitted = await this.#db.transaction().execute(async (transaction) => {
+      if (!(await admit(transaction))) return false;
       for (const each of rows) await insert(transaction, each);
+      return true;
     });
-    for (const each of nodes) this.#stored.set(each, { continues });
+    if (admitted) for (const each of nodes) this.#stored.set(each, { continues });
+    return admitted;
   }
 
   async delete(tenant: string, id: string): Promise<boolean> {

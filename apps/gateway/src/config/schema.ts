@@ -140,6 +140,15 @@ const limits = z.strictObject({
     .int()
     .min(0)
     .default(512 * MIB),
+  /** Background responses that this gateway makes at once. */
+  backgroundRunning: z.int().min(1).default(16),
+  /** Background responses of one tenant that may wait, over all gateways of a database. */
+  backgroundQueued: z.int().min(1).default(1_000),
+  /** Bytes of events kept of one background response; a longer one cannot be streamed again. */
+  backgroundEventBytes: z
+    .int()
+    .min(1024)
+    .default(32 * MIB),
   /** Bytes a slow reader may leave unread before reading from the engine pauses. */
   sendBufferBytes: z
     .int()

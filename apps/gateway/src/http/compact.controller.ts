@@ -1,6 +1,6 @@
 import { Controller, Inject, Post, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { mintId, parseJson } from '@turnpike/protocol';
+import { parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/schema.js';
 import { CONFIG } from '../tokens.js';
@@ -26,6 +26,6 @@ export class CompactController {
     const body = await readBody(request, this.config.limits.bodyBytes);
     const parsed = await this.turns.read(parseJson(body), 'http', tenant);
     const window = await this.turns.compact(parsed, tenant, gone.signal);
-    response.set('x-request-id', mintId('request')).status(200).json(window);
+    response.status(200).json(window);
   }
 }

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { Conversation, ConversationStore } from '@turnpike/conversation';
 import {
@@ -9,7 +9,7 @@ import {
   type ConversationObject,
   type Item,
 } from '@turnpike/protocol';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { Config } from '../config/schema.js';
 import { CONFIG, CONVERSATIONS } from '../tokens.js';
 import { unknownConversation } from '../turn/conversation-beginning.js';
@@ -17,7 +17,6 @@ import { AddedItems } from './added-items.js';
 import { objectOf } from './conversations.controller.js';
 import { pageFrom, parsePageQuery, unknownCursor, type Page } from './page.js';
 import { readBody } from './read-body.js';
-import { identify } from './request-id.js';
 
 /** The items of a conversation. Everything there is of one is shown, whatever `include` names. */
 @Controller(['v1/conversations/:id/items', 'conversations/:id/items'])
@@ -31,17 +30,12 @@ export class ConversationItemsController {
 
   @Post()
   @HttpCode(200)
-  async create(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
-  ): Promise<Page<Item>> {
+  async create(@Param('id') id: string, @Req() request: Request): Promise<Page<Item>> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const items = await this.added.read(addedItemsOf(body, 'required'), tenant);
     if (!(await this.conversations.append(tenant, id, items)))
       throw unknownConversation(id, 'conversation_id');
-    identify(answer);
     return pageFrom(
       items.map(({ item }) => item),
       false,
@@ -53,14 +47,12 @@ export class ConversationItemsController {
     @Param('id') id: string,
     @Query() query: Record<string, unknown>,
     @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
   ): Promise<Page<Item>> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const pageQuery = parsePageQuery(query);
     await this.#find(tenant, id);
     const page = await this.conversations.listItems(tenant, id, pageQuery);
     if (page === undefined) throw unknownCursor(pageQuery.after);
-    identify(answer);
     return pageFrom(page.items, page.hasMore);
   }
 
@@ -69,13 +61,11 @@ export class ConversationItemsController {
     @Param('id') id: string,
     @Param('item') itemId: string,
     @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
   ): Promise<Item> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     await this.#find(tenant, id);
     const item = await this.conversations.findItem(tenant, id, itemId);
     if (item === undefined) throw unknownItem(itemId);
-    identify(answer);
     return item;
   }
 
@@ -85,12 +75,10 @@ export class ConversationItemsController {
     @Param('id') id: string,
     @Param('item') itemId: string,
     @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
   ): Promise<ConversationObject> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const conversation = await this.#find(tenant, id);
     if (!(await this.conversations.removeItem(tenant, id, itemId))) throw unknownItem(itemId);
-    identify(answer);
     return objectOf(conversation);
   }
 

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { Conversation, ConversationStore } from '@turnpike/conversation';
 import {
@@ -8,13 +8,12 @@ import {
   parseJson,
   type ConversationObject,
 } from '@turnpike/protocol';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { Config } from '../config/schema.js';
 import { CONFIG, CONVERSATIONS } from '../tokens.js';
 import { unknownConversation } from '../turn/conversation-beginning.js';
 import { AddedItems } from './added-items.js';
 import { readBody } from './read-body.js';
-import { identify } from './request-id.js';
 
 /** Conversations without their items. Another tenant's id is as unknown as one that never was. */
 @Controller(['v1/conversations', 'conversations'])
@@ -28,60 +27,42 @@ export class ConversationsController {
 
   @Post()
   @HttpCode(200)
-  async create(
-    @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
-  ): Promise<ConversationObject> {
+  async create(@Req() request: Request): Promise<ConversationObject> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const metadata = parseConversationMetadata(body, 'optional');
     const items = await this.added.read(addedItemsOf(body, 'optional'), tenant);
     const conversation = { id: mintId('conversation'), createdAt: Date.now(), metadata };
     await this.conversations.create(tenant, conversation, items);
-    identify(answer);
     return objectOf(conversation);
   }
 
   @Get(':id')
-  async retrieve(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
-  ): Promise<ConversationObject> {
+  async retrieve(@Param('id') id: string, @Req() request: Request): Promise<ConversationObject> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
-    return this.#shown(tenant, id, answer);
+    return this.#shown(tenant, id);
   }
 
   @Post(':id')
   @HttpCode(200)
-  async update(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
-  ): Promise<ConversationObject> {
+  async update(@Param('id') id: string, @Req() request: Request): Promise<ConversationObject> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const metadata = parseConversationMetadata(body, 'required');
     await this.conversations.setMetadata(tenant, id, metadata);
-    return this.#shown(tenant, id, answer);
+    return this.#shown(tenant, id);
   }
 
   @Delete(':id')
-  async delete(
-    @Param('id') id: string,
-    @Req() request: Request,
-    @Res({ passthrough: true }) answer: Response,
-  ) {
+  async delete(@Param('id') id: string, @Req() request: Request) {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     if (!(await this.conversations.delete(tenant, id))) throw unknownConversation(id, 'conversation_id');
-    identify(answer);
     return { id, object: 'conversation.deleted', deleted: true };
   }
 
-  async #shown(tenant: string, id: string, answer: Response): Promise<ConversationObject> {
+  async #shown(tenant: string, id: string): Promise<ConversationObject> {
     const conversation = await this.conversations.find(tenant, id);
     if (conversation === undefined) throw unknownConversation(id, 'conversation_id');
-    identify(answer);
     return objectOf(conversation);
   }
 }

@@ -5,9 +5,9 @@ export function errorEnvelope(error: ApiError): { error: ErrorBody } {
   return { error: error.body };
 }
 
-/** Headers that belong to an error; every answer carries a request id. */
-export function errorHeaders(error: ApiError): Record<string, string> {
-  const headers: Record<string, string> = { 'x-request-id': mintId('request') };
+/** Headers that belong to an error, over HTTP and in the error frames of a WebSocket. Every one has a request id. */
+export function errorHeaders(error: ApiError, requestId = mintId('request')): Record<string, string> {
+  const headers: Record<string, string> = { 'x-request-id': requestId };
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
   if (error.code === 'upgrade_required') headers['upgrade'] = 'websocket';
   return headers;

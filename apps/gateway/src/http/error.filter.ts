@@ -24,11 +24,10 @@ export class ErrorFilter implements ExceptionFilter {
 export function answer(error: ApiError, response: Response): void {
   // A client that left is nobody's failure.
   if (response.destroyed) return;
-  const headers = errorHeaders(error);
-  if (isFault(error))
-    log.error({ err: error.cause ?? error, request: headers['x-request-id'] }, 'request failed');
+  const request = String(response.getHeader('x-request-id'));
+  if (isFault(error)) log.error({ err: error.cause ?? error, request }, 'request failed');
   if (response.headersSent) response.destroy();
-  else response.status(error.status).set(headers).json(errorEnvelope(error));
+  else response.status(error.status).set(errorHeaders(error, request)).json(errorEnvelope(error));
 }
 
 /** Nest's own errors: no route, and 400 for a path that cannot be decoded, which names nothing either. */

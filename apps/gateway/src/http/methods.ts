@@ -9,6 +9,7 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/conversations\/[^/]+$/, ['GET', 'POST', 'DELETE']],
   [/^\/conversations\/[^/]+\/items$/, ['GET', 'POST']],
   [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
+  [/^\/responses\/[^/]+\/cancel$/, ['POST']],
   [/^\/models(?:\/[^/]+)?$/, ['GET']],
 ];
 

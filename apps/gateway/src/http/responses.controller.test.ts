@@ -2,6 +2,7 @@ import { expect, it, jest } from '@jest/globals';
 import { KeyRing } from '@turnpike/access';
 import type { Request, Response } from 'express';
 import { PassThrough } from 'node:stream';
+import type { BackgroundService } from '../background/background.service.js';
 import { configSchema } from '../config/schema.js';
 import type { TurnService } from '../turn/turn.service.js';
 import { ResponsesController } from './responses.controller.js';
@@ -31,6 +32,7 @@ it('runs no turn for a client that left before its request was read', async () =
     configSchema.parse({}),
     new KeyRing([]),
     turns as unknown as TurnService,
+    { accept: jest.fn() } as unknown as BackgroundService,
   );
   await controller.create(request, response);
   expect(turns.run).not.toHaveBeenCalled();

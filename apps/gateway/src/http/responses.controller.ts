@@ -1,11 +1,13 @@
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { ApiError, mintId, parseJson } from '@turnpike/protocol';
+import { ApiError, parseJson, type ResponseRequest } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
+import { BackgroundService } from '../background/background.service.js';
 import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
+import { answerWithEvents } from './background-stream.js';
 import { readBody } from './read-body.js';
 import { SseSink } from './sse-sink.js';
 
@@ -16,6 +18,7 @@ export class ResponsesController {
     @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(TurnService) private readonly turns: TurnService,
+    @Inject(BackgroundService) private readonly background: BackgroundService,
   ) {}
 
   @Post()
@@ -26,10 +29,12 @@ export class ResponsesController {
     response.on('close', () => {
       if (!response.writableFinished) gone.abort();
     });
-    const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = await this.turns.read(parseJson(body), 'http', tenant);
-    response.set({ 'x-request-id': mintId('request'), 'openai-version': '2020-10-01' });
+    const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
+    const parsed = await this.turns.read(body, 'http', tenant);
+    response.set('openai-version', '2020-10-01');
     if (gone.signal.aborted) return;
+    // What could be read is an object.
+    if (parsed.background) return this.#createInBackground(body as object, parsed, tenant, response);
     const sink = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
     const outcome = await this.turns.run({ request: parsed, tenant, sink, signal: gone.signal });
     if (response.destroyed) return;
@@ -41,6 +46,18 @@ export class ResponsesController {
     if (outcome.failure !== undefined && outcome.response.output.length === 0) throw outcome.failure;
     response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
     response.status(200).json(outcome.response);
+  }
+
+  async #createInBackground(
+    body: object,
+    request: ResponseRequest,
+    tenant: string,
+    answer: Response,
+  ): Promise<void> {
+    const response = await this.background.accept(body, request, tenant);
+    if (!request.stream) return void answer.status(200).json(response);
+    const { id } = response;
+    await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);
   }
 
   /** A WebSocket client whose upgrade got lost on the way, or a person with a browser. */

@@ -22,6 +22,10 @@ class FakeResponse extends SlowStream {
   writeHead(...head: unknown[]): void {
     this.heads.push(head);
   }
+  flushed = 0;
+  flushHeaders(): void {
+    this.flushed++;
+  }
 }
 
 function setUp() {
@@ -34,6 +38,22 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.useRealTimers();
+});
+
+describe('an answer that has no event yet', () => {
+  it('begins all the same, shows life with what is no event, and has one head', async () => {
+    const { response, sink } = setUp();
+    sink.open();
+    expect([response.heads.length, response.flushed]).toEqual([1, 1]);
+    sink.pulse();
+    sink.send([frame('response.created')]);
+    await response.release();
+    expect(response.heads).toHaveLength(1);
+    expect(response.writes).toEqual([
+      ': keepalive\n\n',
+      'event: response.created\ndata: {"type":"response.created"}\n\n',
+    ]);
+  });
 });
 
 describe('events', () => {

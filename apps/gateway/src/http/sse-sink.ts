@@ -14,19 +14,32 @@ export class SseSink implements EventSink {
     this.#limits = limits;
   }
 
+  /** Begins the answer before there is an event to send. */
+  open(): void {
+    this.#writeHead();
+    this.#response.flushHeaders();
+  }
+
+  /** A sign of life that is no event: a comment, which every client passes over. */
+  pulse(): void {
+    if (!this.#response.destroyed) this.#response.write(': keepalive\n\n');
+  }
+
   send(frames: readonly EventFrame[]): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
-    if (!this.#response.headersSent) {
-      this.#response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache, no-transform',
-        // nginx would otherwise collect the stream.
-        'x-accel-buffering': 'no',
-      });
-    }
+    if (!this.#response.headersSent) this.#writeHead();
     let text = '';
     for (const { type, json } of frames) text += `event: ${type}\ndata: ${json}\n\n`;
     this.#response.write(text);
+  }
+
+  #writeHead(): void {
+    this.#response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // nginx would otherwise collect the stream.
+      'x-accel-buffering': 'no',
+    });
   }
 
   ready(): Promise<void> | undefined {

@@ -1,11 +1,13 @@
-import { Controller, Delete, Get, Headers, Inject, Param, Query, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Headers, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import type { ResponseStore, StoredResponse } from '@turnpike/conversation';
+import type { ResponseStore } from '@turnpike/conversation';
 import { ApiError, quotable } from '@turnpike/protocol';
 import type { Response } from 'express';
-import { STORE } from '../tokens.js';
+import { BackgroundService } from '../background/background.service.js';
+import type { Config } from '../config/schema.js';
+import { CONFIG, STORE } from '../tokens.js';
+import { answerWithEvents } from './background-stream.js';
 import { pageOf, parsePageQuery } from './page.js';
-import { identify } from './request-id.js';
 
 type QueryParameters = Record<string, unknown>;
 
@@ -13,37 +15,49 @@ type QueryParameters = Record<string, unknown>;
 @Controller(['v1/responses', 'responses'])
 export class StoredResponsesController {
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(STORE) private readonly store: ResponseStore,
+    @Inject(BackgroundService) private readonly background: BackgroundService,
   ) {}
 
-  /** Includes everything there is, whatever `include` names. */
+  /** Includes everything there is, whatever `include` names; there is no obfuscation, whatever is said of it. */
   @Get(':id')
   async retrieve(
     @Param('id') id: string,
     @Query() query: QueryParameters,
-    @Res({ passthrough: true }) answer: Response,
+    @Res() answer: Response,
     @Headers('authorization') authorization?: string,
-  ) {
+  ): Promise<void> {
     const { tenant } = this.keys.authenticate(authorization);
-    if (query['stream'] === 'true') {
-      const message = 'Only a background response can be streamed once more, and this server has none.';
-      throw new ApiError('unsupported_parameter', { param: 'stream', message });
-    }
-    identify(answer);
-    return (await this.#find(tenant, id)).response;
+    if (query['stream'] === 'true') return this.#stream(tenant, id, query['starting_after'], answer);
+    const response =
+      (await this.store.find(tenant, id))?.response ??
+      (await this.background.unfinished(tenant, id)) ??
+      // It may have ended between the two.
+      (await this.store.find(tenant, id))?.response;
+    if (response === undefined) throw unknown(id);
+    answer.json(response);
   }
 
   @Delete(':id')
-  async delete(
-    @Param('id') id: string,
-    @Res({ passthrough: true }) answer: Response,
-    @Headers('authorization') authorization?: string,
-  ) {
+  async delete(@Param('id') id: string, @Headers('authorization') authorization?: string) {
     const { tenant } = this.keys.authenticate(authorization);
-    if (!(await this.store.delete(tenant, id))) throw unknown(id);
-    identify(answer);
+    // The job first: what is made without one is not stored.
+    const wasJob = await this.background.delete(tenant, id);
+    const wasStored = await this.store.delete(tenant, id);
+    if (!wasJob && !wasStored) throw unknown(id);
     return { id, object: 'response', deleted: true };
+  }
+
+  /** Ends a background response; one that has ended is returned as it is. */
+  @Post(':id/cancel')
+  @HttpCode(200)
+  async cancel(@Param('id') id: string, @Headers('authorization') authorization?: string) {
+    const { tenant } = this.keys.authenticate(authorization);
+    const response = await this.background.cancel(tenant, id);
+    if (response === undefined) throw unknown(id);
+    return response;
   }
 
   /** The items that the response's own request brought, not those before it in the chain. */
@@ -51,21 +65,31 @@ export class StoredResponsesController {
   async inputItems(
     @Param('id') id: string,
     @Query() query: QueryParameters,
-    @Res({ passthrough: true }) answer: Response,
     @Headers('authorization') authorization?: string,
   ) {
     const { tenant } = this.keys.authenticate(authorization);
     const pageQuery = parsePageQuery(query);
-    const { input } = await this.#find(tenant, id);
-    identify(answer);
+    const input =
+      (await this.store.find(tenant, id))?.input ??
+      (await this.background.inputOfUnfinished(tenant, id)) ??
+      (await this.store.find(tenant, id))?.input;
+    if (input === undefined) throw unknown(id);
     return pageOf(input, pageQuery);
   }
 
-  async #find(tenant: string, id: string): Promise<StoredResponse> {
-    const found = await this.store.find(tenant, id);
-    if (found === undefined) throw unknown(id);
-    return found;
+  async #stream(tenant: string, id: string, startingAfter: unknown, answer: Response): Promise<void> {
+    const after = parseStartingAfter(startingAfter);
+    if (!(await this.background.canStream(tenant, id))) throw unknown(id);
+    await answerWithEvents(answer, { tenant, id, after }, this.background, this.config.limits);
   }
+}
+
+/** The number of the last event that is not wanted; -1 when all are. */
+function parseStartingAfter(value: unknown): number {
+  if (value === undefined) return -1;
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  const message = "'starting_after' must be the sequence number of an event.";
+  throw new ApiError('invalid_value', { param: 'starting_after', message });
 }
 
 function unknown(id: string): ApiError {

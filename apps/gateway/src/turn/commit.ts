@@ -12,6 +12,7 @@ import { Routing } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
 import type { AnsweredChain } from './answering.js';
 import { artifactOf } from './artifact-of.js';
+import { log } from '../log.js';
 import type { Beginning } from './beginning.js';
 import { appendTurn } from './conversation-commit.js';
 import { withItemIds } from './item-ids.js';
@@ -24,7 +25,7 @@ export interface CommitInput {
   readonly assembler: ResponseAssembler;
   readonly input: TurnInput;
   readonly pipeline: Pipeline;
-  readonly store: ResponseStore;
+  readonly store: Pick<ResponseStore, 'save'>;
   readonly conversations: ConversationStore;
 }
 
@@ -65,6 +66,44 @@ export async function commit({
   connection?.cache.add(node, connection.lane);
   if (request.store) await store.save(node);
   return node;
+}
+
+/**
+ * Stores a response that nothing can follow, for those who ask what became of it. Its client is told how it ended all the
+ * same when that cannot be stored.
+ */
+export async function keep({
+  assembler: { response, items },
+  beginning,
+  input: { tenant },
+  store,
+}: Pick<CommitInput, 'assembler' | 'beginning' | 'input' | 'store'>): Promise<void> {
+  const output = items.map(({ item }): TurnItem => ({ item }));
+  try {
+    await store.save(overNode({ response, tenant, input: beginning.input, output }));
+  } catch (thrown) {
+    log.error({ err: thrown, response: response.id }, 'failed response could not be stored');
+  }
+}
+
+/** The node of a response that nothing can follow: it has no artifacts and no place in the tree. */
+export function overNode({
+  response,
+  tenant,
+  input,
+  output = [],
+}: Pick<ResponseNode, 'response' | 'tenant' | 'input'> &
+  Partial<Pick<ResponseNode, 'output'>>): ResponseNode {
+  return createNode({
+    id: response.id,
+    tenant,
+    parent: undefined,
+    input: withItemIds(input),
+    output,
+    response,
+    artifacts: new Map(),
+    ownBytes: estimateBytes([{ ...response, output: [] }, ...input, ...output]),
+  });
 }
 
 /** Memory of what this turn added to the prompt: ids, and images that were fetched. */

@@ -1,4 +1,5 @@
-import type { ConnectionCache, ParentSource } from '@turnpike/conversation';
+import type { Ending } from '@turnpike/assembly';
+import type { ConnectionCache, ParentSource, ResponseStore } from '@turnpike/conversation';
 import type { ApiError, ResponseObject, ResponseRequest } from '@turnpike/protocol';
 import type { LaneId } from '@turnpike/turns';
 import type { EventSink } from './event-sink.js';
@@ -14,6 +15,18 @@ export interface TurnInput {
   readonly connection?: TurnConnection | undefined;
   /** Items at the front of the input that are not of the request itself: what the client had steered with before. */
   readonly prepended?: number | undefined;
+  readonly background?: BackgroundTurn | undefined;
+}
+
+/** A response that was accepted before its turn came, and is made whether its client waits or not. */
+export interface BackgroundTurn extends Pick<ResponseStore, 'save'> {
+  readonly id: string;
+  /** When it was accepted, in seconds since the epoch. */
+  readonly createdAt: number;
+  /** Number of its next event: those before it are out. */
+  readonly sequence: number;
+  /** How it ends when the signal has cut it off. */
+  cutOff(): Ending;
 }
 
 /** The WebSocket a request came over. */

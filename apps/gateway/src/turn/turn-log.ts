@@ -5,7 +5,7 @@ import { log } from '../log.js';
 export interface FinishedTurn {
   readonly turn: TurnContext;
   readonly response: ResponseObject;
-  readonly transport: 'websocket' | 'http';
+  readonly transport: 'websocket' | 'http' | 'background';
   readonly lifecycle: TurnLifecycle;
   readonly failure: ApiError | undefined;
 }

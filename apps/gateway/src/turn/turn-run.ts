@@ -1,4 +1,4 @@
-import { ResponseAssembler } from '@turnpike/assembly';
+import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
 import { Routing } from '@turnpike/routing';
@@ -8,11 +8,11 @@ import { Validation } from '@turnpike/validation';
 import { Answering, type Answered } from './answering.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
-import { commit } from './commit.js';
+import { commit, keep } from './commit.js';
 import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
-import { logTurn } from './turn-log.js';
+import { logTurn, type FinishedTurn } from './turn-log.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts extends BeginningParts {
@@ -30,11 +30,12 @@ export class TurnRun {
   readonly #input: TurnInput;
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
-  readonly #id = mintId('response');
+  readonly #id: string;
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
     this.#parts = parts;
+    this.#id = input.background?.id ?? mintId('response');
   }
 
   /** @throws ApiError when there is no response */
@@ -67,16 +68,17 @@ export class TurnRun {
   }
 
   #begin(admitted: Artifacts): ResponseAssembler {
-    const { request, tenant, sink } = this.#input;
+    const { request, tenant, sink, background } = this.#input;
     const dropped = droppedTypes(request.tools, artifactOf(admitted, Validation).addedTools);
     const response = {
-      ...newResponse(this.#id, request, Math.floor(Date.now() / 1000)),
+      ...newResponse(this.#id, request, background?.createdAt ?? Math.floor(Date.now() / 1000)),
       ...(dropped.length === 0 ? {} : { turnpike: { dropped_tools: dropped } }),
     };
     const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
       streamId: request.streamId,
+      sequence: background?.sequence,
       seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
     });
     sink.send(assembler.begin());
@@ -111,19 +113,22 @@ export class TurnRun {
     assembler: ResponseAssembler,
     { usage, chain, control, ...result }: Ended,
   ): Promise<TurnOutcome> {
-    const { sink, request } = this.#input;
+    const { sink, request, background, signal } = this.#input;
+    const store = background ?? this.#parts.store;
     let { ending, failure } = result;
+    if (background !== undefined && signal.aborted && isCutOff(ending)) ending = background.cutOff();
     let node: ResponseNode | undefined;
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
-    if (ending.status !== 'failed' && chain !== undefined && this.#isKept()) {
+    if (!isOver(ending) && chain !== undefined && this.#isKept()) {
       try {
-        node = await commit({ chain, beginning, assembler, input: this.#input, ...this.#parts });
+        node = await commit({ chain, beginning, assembler, input: this.#input, ...this.#parts, store });
       } catch (thrown) {
         failure = ApiError.from(thrown);
         ending = failedBy(failure);
         assembler.end(ending, usage, Math.floor(Date.now() / 1000));
       }
     }
+    if (isOver(ending) && request.store) await keep({ assembler, beginning, input: this.#input, store });
     if (ending.status === 'failed' && request.previousResponseId !== undefined) {
       this.#evict(request.previousResponseId);
     }
@@ -132,10 +137,10 @@ export class TurnRun {
     if (node !== undefined)
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
     this.#lifecycle.move('settled');
-    const transport = this.#input.connection === undefined ? 'http' : 'websocket';
-    logTurn({ turn, response: assembler.response, transport, lifecycle: this.#lifecycle, failure });
+    const { response } = assembler;
+    logTurn({ turn, response, transport: transportOf(this.#input), lifecycle: this.#lifecycle, failure });
     return {
-      response: assembler.response,
+      response,
       failure,
       steers: control.steers,
       waiting: [...control.waiting().keys()],
@@ -158,4 +163,19 @@ export class TurnRun {
 /** Steered input becomes a response of its own behind this one, which is only sure to be whole without compaction. */
 function isSteerable({ compacts, compactThreshold, appends, conversation }: ResponseRequest): boolean {
   return !compacts && compactThreshold === undefined && !appends && conversation === undefined;
+}
+
+/** Whether a response ends in a way that nothing can follow. */
+function isOver({ status }: Ending): boolean {
+  return status === 'failed' || status === 'cancelled';
+}
+
+/** Whether a response ends because its signal did. */
+function isCutOff(ending: Ending): boolean {
+  return ending.status === 'incomplete' && ending.reason === 'interrupted';
+}
+
+function transportOf({ connection, background }: TurnInput): FinishedTurn['transport'] {
+  if (background !== undefined) return 'background';
+  return connection === undefined ? 'http' : 'websocket';
 }

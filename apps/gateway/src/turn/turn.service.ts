@@ -6,6 +6,7 @@ import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE } from '../tokens.js';
+import { admit } from './admit.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
@@ -64,6 +65,14 @@ export class TurnService {
       });
     }
     return compactWindow(request, tenant, signal, this.#parts);
+  }
+
+  /**
+   * Finds what a request would fail of before there is a response, and makes none.
+   * @throws ApiError as the turn would
+   */
+  admit(request: ResponseRequest, tenant: string): Promise<void> {
+    return admit(request, tenant, this.#parts);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { WsAdapter } from '@nestjs/platform-ws';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, mintId } from '@turnpike/protocol';
 import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -45,6 +45,7 @@ export class ResponsesWsAdapter extends WsAdapter {
       allowSynchronousEvents: false,
       ...MESSAGE_BOUNDS,
     });
+    server.on('headers', (headers) => headers.push(`x-request-id: ${mintId('request')}`));
     server.on('wsClientError', ({ message }, socket) => {
       refuseUpgrade(socket, new ApiError('invalid_value', { message: `${message}.` }));
     });

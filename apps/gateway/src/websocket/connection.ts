@@ -1,6 +1,6 @@
 import type { Principal } from '@turnpike/access';
 import type { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
-import { ApiError, parseJson, type ResponseRequest } from '@turnpike/protocol';
+import { ApiError, mintId, parseJson, type ResponseRequest } from '@turnpike/protocol';
 import { LANE_LIMITS, LaneScheduler, type LaneId } from '@turnpike/turns';
 import { once, setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
@@ -191,8 +191,9 @@ export class Connection {
   }
 
   #refuse(error: ApiError, streamId?: string): void {
-    if (isFault(error)) log.error({ err: error.cause ?? error }, 'turn refused');
-    this.#parts.outbox.sendText(errorFrame(error, streamId));
+    const request = mintId('request');
+    if (isFault(error)) log.error({ err: error.cause ?? error, request }, 'turn refused');
+    this.#parts.outbox.sendText(errorFrame(error, streamId, request));
   }
 
   #beat(): void {

@@ -110,11 +110,14 @@ describe('errorFrame', () => {
   });
 
   it('is nested, with its status', () => {
-    expect(JSON.parse(errorFrame(notFound))).toEqual({
+    const headers = { 'x-request-id': 'req_1' };
+    expect(JSON.parse(errorFrame(notFound, undefined, 'req_1'))).toEqual({
       type: 'error',
       status: 400,
       sequence_number: 0,
+      headers,
       error: {
+        headers,
         type: 'invalid_request_error',
         code: 'previous_response_not_found',
         message: "Previous response with id 'resp_gone' not found.",
@@ -135,6 +138,17 @@ describe('errorFrame', () => {
       headers: { 'retry-after': '3' },
       error: { code: 'server_is_overloaded', param: null, headers: { 'retry-after': '3' } },
     });
-    expect(errorFrame(new ApiError('server_is_overloaded'))).not.toContain('headers');
+    expect(errorFrame(new ApiError('server_is_overloaded'))).not.toContain('retry-after');
+  });
+
+  it('has a request id of its own where none is given, the same in both places', () => {
+    const frames = [errorFrame(notFound), errorFrame(notFound)].map(
+      (frame) => JSON.parse(frame) as { headers: object; error: { headers: object } },
+    );
+    for (const { headers, error } of frames) {
+      expect(headers).toEqual({ 'x-request-id': expect.stringMatching(/^req_[0-9a-f]{48}$/) });
+      expect(error.headers).toEqual(headers);
+    }
+    expect(frames[0]?.headers).not.toEqual(frames[1]?.headers);
   });
 });

@@ -1,4 +1,5 @@
 import { ApiError, parseJson, parseStreamId, quotable } from '@turnpike/protocol';
+import { errorHeaders } from '../http/error-response.js';
 
 /** A client frame, recognised by its type. */
 export type ClientFrame =
@@ -8,17 +9,18 @@ export type ClientFrame =
 
 /**
  * The nested error frame, in the one shape that every client takes: without `status` and nesting Codex waits for its
- * idle timeout, and the AI SDK does not know an error without `sequence_number`.
+ * idle timeout, and the AI SDK does not know an error without `sequence_number`. Its headers stand where Codex looks for
+ * them and where openai-node does.
  */
-export function errorFrame(error: ApiError, streamId?: string): string {
-  const headers = error.retryAfter === undefined ? undefined : { 'retry-after': String(error.retryAfter) };
+export function errorFrame(error: ApiError, streamId?: string, requestId?: string): string {
+  const headers = errorHeaders(error, requestId);
   return JSON.stringify({
     type: 'error',
     status: error.status,
     sequence_number: 0,
     ...(streamId === undefined ? {} : { stream_id: streamId }),
-    error: { ...error.body, ...(headers && { headers }) },
-    ...(headers && { headers }),
+    error: { ...error.body, headers },
+    headers,
   });
 }
 

@@ -14,6 +14,7 @@ const DEFAULTS = {
   include: [],
   store: true,
   generate: true,
+  background: false,
   stream: false,
   metadata: {},
   temperature: 1,
@@ -107,6 +108,7 @@ describe('parseRequest', () => {
       include: ['reasoning.encrypted_content'],
       store: false,
       generate: false,
+      background: false,
       stream: true,
       metadata: { a: '1' },
       temperature: 0,
@@ -128,8 +130,9 @@ describe('parseRequest', () => {
     const unknown = {
       client_metadata: { turn_id: 't' },
       moderation: {},
-      stream_options: { include_obfuscation: false },
+      stream_options: { include_obfuscation: false, include_usage: true },
       background: false,
+      background_options: { completion_window: '8h' },
       reasoning: { mode: 'pro', generate_summary: null },
       text: { format: { type: 'text', extra: 1 }, extra: 1 },
       prompt_cache_options: { ttl: '1h' },
@@ -203,10 +206,29 @@ describe('parseRequest', () => {
       'text.format.schema',
     ],
     ['include that is a string', { model: 'm', include: 'a' }, 'invalid_type', 'include'],
-    ['an entry of include', { model: 'm', include: ['a', 5] }, 'invalid_type', 'include[1]'],
+    ['an entry of include', { model: 'm', include: [5] }, 'invalid_value', 'include[0]'],
+    [
+      'something else to include',
+      { model: 'm', include: ['reasoning.encrypted_content', 'reasoning.summary'] },
+      'invalid_value',
+      'include[1]',
+    ],
+    ['stream_options that are a list', { model: 'm', stream_options: [] }, 'invalid_type', 'stream_options'],
+    [
+      'an option of the stream',
+      { model: 'm', stream_options: { include_obfuscation: 'no' } },
+      'invalid_type',
+      'stream_options.include_obfuscation',
+    ],
     ['an item', { model: 'm', input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content'],
     ['a tool', { model: 'm', tools: [{ type: 'function' }] }, 'missing_required_parameter', 'tools[0].name'],
-    ['background', { model: 'm', background: true }, 'unsupported_parameter', 'background'],
+    ['background that is a string', { model: 'm', background: 'yes' }, 'invalid_type', 'background'],
+    [
+      'background without store',
+      { model: 'm', background: true, store: false },
+      'invalid_value',
+      'background',
+    ],
     [
       'two parents',
       { model: 'm', conversation: 'conv_1', previous_response_id: 'resp_1' },
@@ -217,6 +239,37 @@ describe('parseRequest', () => {
     ['a lane over HTTP', { model: 'm', stream_id: 'main' }, 'unsupported_parameter', 'stream_id'],
   ])('refuses %s', (_, fields, code, param) => {
     expect(errorOf(fields).body).toMatchObject({ type: 'invalid_request_error', code, param });
+  });
+});
+
+describe('background', () => {
+  it('is for HTTP, and for what is stored', () => {
+    expect(parse({ background: true }).background).toBe(true);
+    expect(errorOf({ model: 'm', background: true, store: false }).message).toBe(
+      "Invalid value for 'background': it needs 'store', which is false.",
+    );
+    expect(errorOf({ model: 'm', background: true }, 'websocket').body).toEqual({
+      type: 'invalid_request_error',
+      code: 'unsupported_parameter',
+      message: "'background' belongs to HTTP requests only.",
+      param: 'background',
+    });
+  });
+});
+
+describe('include', () => {
+  it('may name everything that OpenAI knows', () => {
+    const include = [
+      'file_search_call.results',
+      'web_search_call.results',
+      'web_search_call.action.sources',
+      'message.input_image.image_url',
+      'computer_call_output.output.image_url',
+      'code_interpreter_call.outputs',
+      'reasoning.encrypted_content',
+      'message.output_text.logprobs',
+    ];
+    expect(parse({ include }).include).toEqual(include);
   });
 });
 

@@ -16,6 +16,18 @@ const contextManagement = z.object({
   compact_threshold: optional(z.int().min(1)),
 });
 
+/** What can be asked to be included. Source: openai-node `ResponseIncludable`. */
+const INCLUDABLE = [
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+  'reasoning.encrypted_content',
+  'message.output_text.logprobs',
+] as const;
+
 /** Fields of the request other than those that have parsers of their own. */
 const settings = z.object({
   model: z.string().min(1),
@@ -38,10 +50,12 @@ const settings = z.object({
     }),
     () => ({ format: { type: 'text' as const }, verbosity: undefined }),
   ),
-  include: withDefault(list(z.string()), () => []),
+  include: withDefault(list(z.enum(INCLUDABLE)), () => []),
   store: withDefault(z.boolean(), () => true),
   generate: withDefault(z.boolean(), () => true),
   stream: withDefault(z.boolean(), () => false),
+  stream_options: optional(z.object({ include_obfuscation: optional(z.boolean()) })),
+  background: withDefault(z.boolean(), () => false),
   temperature: withDefault(z.number().min(0).max(2), () => 1),
   top_p: withDefault(z.number().gt(0).max(1), () => 1),
   top_logprobs: withDefault(z.int().min(0).max(20), () => 0),
@@ -58,7 +72,6 @@ const settings = z.object({
 
 /** Features that change what an answer is: leaving them out silently would be wrong, so they are refused. */
 const UNSUPPORTED: Readonly<Record<string, (value: unknown) => boolean>> = {
-  background: (value) => value === true,
   prompt: (value) => !isAbsent(value),
 };
 
@@ -104,6 +117,8 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
   }
   refuseUnsupported(value, transport);
   const fields = parseField(settings, value, '');
+  // What is made while nobody waits for it can only be had from the store.
+  if (fields.background && !fields.store) throw invalid('background', "it needs 'store', which is false");
   const input: Item[] = [];
   for (const item of inputItems(value['input'], 'input')) {
     input.push(item);
@@ -126,6 +141,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
     include: fields.include,
     store: fields.store,
     generate: fields.generate && fields.prompt_cache_options?.prewarm !== true,
+    background: fields.background,
     stream: fields.stream,
     metadata: parseMetadata(value['metadata'], 'metadata'),
     temperature: fields.temperature,
@@ -155,6 +171,12 @@ function refuseUnsupported(body: Record<string, unknown>, transport: 'http' | 'w
         message: `'${param}' is not supported by this server.`,
       });
     }
+  }
+  if (transport === 'websocket' && body['background'] === true) {
+    throw new ApiError('unsupported_parameter', {
+      param: 'background',
+      message: "'background' belongs to HTTP requests only.",
+    });
   }
   for (const param of SOCKET_FIELDS) {
     if (transport === 'websocket' || isAbsent(body[param]) || body[param] === false) continue;

@@ -72,6 +72,7 @@ const PLAIN_REQUEST: ResponseRequest = {
   include: [],
   store: false,
   generate: false,
+  background: false,
   stream: true,
   metadata: {},
   temperature: 1,
