@@ -5,6 +5,7 @@ import { startEngine } from './codex/platform.mjs';
 import * as compaction from './codex/scenarios/compaction.mjs';
 import * as interrupting from './codex/scenarios/interrupting.mjs';
 import * as reconnecting from './codex/scenarios/reconnecting.mjs';
+import { resuming } from './codex/scenarios/resuming.mjs';
 import * as toolLoop from './codex/scenarios/tool-loop.mjs';
 import { warmUp } from './codex/scenarios/warm-up.mjs';
 
@@ -23,6 +24,7 @@ const SCENARIOS = [
   reconnecting.midAnswer,
   reconnecting.midCall,
   reconnecting.behindCall,
+  resuming,
 ];
 
 const wanted = process.argv.slice(2);
@@ -33,6 +35,7 @@ if (wanted.includes('--help')) {
   process.exit(0);
 }
 
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 install();
 const engine = await startEngine();
 let failed = 0;

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { startChild } from './child.mjs';
 import { CODEX } from './install.mjs';
 
 const WAIT_MS = 60_000;
@@ -92,7 +92,7 @@ export class AppServer {
   }
 
   #spawn(cwd, env) {
-    this.#child = spawn(CODEX, ['app-server'], { cwd, env, stdio: 'pipe' });
+    this.#child = startChild(CODEX, ['app-server'], { cwd, env, stdio: 'pipe' });
     this.#child.stderr.on('data', (chunk) => (this.#errors += chunk));
     createInterface({ input: this.#child.stdout }).on('line', (line) => this.#read(JSON.parse(line)));
   }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { startChild } from './child.mjs';
 import { CODEX } from './install.mjs';
 
 const RUN_MS = 120_000;
 const ARGS = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
 
-/** `codex exec` with one prompt; resolves with its last answer and the commands it ran, and fails when it does. */
-export async function exec({ repository, env }, prompt) {
-  const child = spawn(CODEX, [...ARGS, prompt], {
+/**
+ * `codex exec` with one prompt; resolves with its last answer and the commands it ran, and fails when it does.
+ * @param resumes whether it goes on with the conversation of the last time
+ */
+export async function exec({ repository, env }, prompt, resumes = false) {
+  const child = startChild(CODEX, [...ARGS, ...(resumes ? ['resume', '--last'] : []), prompt], {
     cwd: repository,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

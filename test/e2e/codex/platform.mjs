@@ -1,5 +1,4 @@
 // The built apps, as processes of their own.
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startChild } from './child.mjs';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ENGINE = join(ROOT, 'dist/apps/engine/apps/engine/src/main.js');
@@ -61,7 +61,7 @@ export async function startGateway(engineUrl, extra = []) {
 
 /** Starts an app in `cwd` and waits until it says where it listens. `turns` collects what it logs about them; warnings are shown. */
 function start(args, cwd) {
-  const child = spawn(process.execPath, args, {
+  const child = startChild(process.execPath, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH },
