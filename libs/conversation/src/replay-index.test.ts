@@ -44,6 +44,16 @@ describe('ReplayIndex', () => {
     expect(index.find('tenant', sent(whole, user('three')))).toEqual({ node: whole, items: 5 });
   });
 
+  it('finds what goes on behind a response that is named', () => {
+    const index = new ReplayIndex(100);
+    const warm = made('w', [user('one')], []);
+    for (const known of [first, second, warm]) add(index, known);
+    const rest = sent(second, user('three')).slice(1);
+    expect(index.find('tenant', rest, warm)).toEqual({ node: second, items: 4 });
+    expect(index.find('tenant', given(reasoning('else'), answer('1'), user('two')), warm)).toBeUndefined();
+    expect(index.find('tenant', rest, made('unknown', [user('one')], []))).toBeUndefined();
+  });
+
   it('leaves at least one item to be new', () => {
     const index = new ReplayIndex(100);
     add(index, first);

@@ -61,17 +61,21 @@ export class ReplayIndex {
     }
   }
 
-  /** The longest known beginning of these items that leaves at least one of them to be new. O(items). */
-  find(tenant: string, items: readonly TurnItem[]): KnownPrefix | undefined {
-    if (this.#nodes.size === 0) return undefined;
-    let key = rootKey(tenant);
+  /**
+   * The longest known beginning of these items that leaves at least one of them to be new. O(items); what is found is
+   * compared in O(history).
+   * @param behind the response that the items follow; without it they are a conversation from its start
+   */
+  find(tenant: string, items: readonly TurnItem[], behind?: ChainNode): KnownPrefix | undefined {
+    let key = behind === undefined ? rootKey(tenant) : this.#keys.get(behind);
+    if (this.#nodes.size === 0 || key === undefined) return undefined;
     let found: { key: ReplayKey; known: KnownPrefix } | undefined;
-    items.slice(0, -1).forEach(({ item }, index) => {
+    for (const [index, { item }] of items.slice(0, -1).entries()) {
       key = keyAfter(key, item);
       const node = this.#nodes.get(key);
       if (node !== undefined) found = { key, known: { node, items: index + 1 } };
-    });
-    if (found === undefined || !saysTheSame(items, found.known)) return undefined;
+    }
+    if (found === undefined || !saysTheSame([...historyOf(behind), ...items], found.known)) return undefined;
     this.#nodes.delete(found.key);
     this.#nodes.set(found.key, found.known.node);
     return found.known;

@@ -1,4 +1,5 @@
 import { resolveParent, type ChainNode, type ReplayIndex, type ResponseNode } from '@turnpike/conversation';
+import { isOutputItem, type ResponseRequest } from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 import {
   conversationBeginning,
@@ -29,8 +30,8 @@ export interface BeginningParts extends ConversationParts {
 }
 
 /**
- * Finds what a request continues: the conversation or response it names, or, when it brings a conversation whole, the
- * longest beginning of it that was made here.
+ * Finds what a request continues: the conversation or response it names, or, when it brings a conversation whole or the
+ * rest of one, the longest beginning of it that was made here.
  * @throws ApiError conversation_not_found | previous_response_not_found | invalid_encrypted_content
  */
 export async function beginningOf(
@@ -44,7 +45,10 @@ export async function beginningOf(
     const sources = connection === undefined ? [store] : [connection.cache, connection.lost, store];
     const parent = await resolveParent(tenant, previousResponseId, sources);
     const items = turnItems(request.input, tenant, sealer);
-    return { base: parent, items, known: 0, parent, input: items };
+    const resumed = isResumed(request) ? replays.find(tenant, items, parent) : undefined;
+    if (resumed === undefined) return { base: parent, items, known: 0, parent, input: items };
+    const rest = items.slice(resumed.items);
+    return { base: resumed.node, items: rest, known: resumed.items, parent: resumed.node, input: rest };
   }
   const all = turnItems(request.input, tenant, sealer);
   const prefix = replays.find(tenant, all);
@@ -56,6 +60,14 @@ export async function beginningOf(
   return request.store
     ? { base: prefix.node, items, known: prefix.items, parent: undefined, input: all }
     : { base: prefix.node, items, known: prefix.items, parent: prefix.node, input: items };
+}
+
+/**
+ * True when a request brings output of before along with the response it continues, as Codex does with a conversation
+ * that was closed: it warms up with the beginning, and sends all the rest behind that. A stored response keeps its input.
+ */
+function isResumed({ input, store }: ResponseRequest): boolean {
+  return !store && input.some(isOutputItem);
 }
 
 /**
