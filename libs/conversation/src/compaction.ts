@@ -76,12 +76,8 @@ export function compactedItems({ history, items, summary, addedTools }: Compacte
   const keepsOwn = own.reduce((sum, item) => sum + charactersOf(item), 0) <= KEPT_CHARACTERS;
   const summarised = keepsOwn ? before : [...before, ...own];
   const answers = keepsOwn ? [...callsAnsweredBy(own, before), ...own.filter((item) => !isRule(item))] : [];
-  return [
-    ...rulesOf([...before, ...own], addedTools),
-    ...usersOf(summarised),
-    summaryItem(summary),
-    ...answers,
-  ];
+  const kept = [...usersOf(summarised), summaryItem(summary), ...answers].map(withoutImages);
+  return [...rulesOf([...before, ...own], addedTools), ...kept];
 }
 
 /** What developers said and the tools that joined: neither is ever summarised. */

@@ -15,7 +15,7 @@ import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import { sample, type SamplingResult } from './sampling.js';
-import { sumOf, usageOf } from './usage.js';
+import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
   readonly pipeline: Pipeline;
@@ -285,22 +285,6 @@ export class Answering {
   #streaming(): void {
     if (this.#parts.lifecycle.state === 'dispatched') this.#parts.lifecycle.move('streaming');
   }
-}
-
-/**
- * What a later request to the engine took. The prompt it found in its cache was read, and counted, before; reasoning is
- * counted over the whole response.
- */
-function withoutKnown(usage: Usage, before: Usage): Usage {
-  const reasoning = usage.output_tokens_details.reasoning_tokens;
-  const first = before.total_tokens === 0;
-  return {
-    ...usage,
-    input_tokens_details: first ? usage.input_tokens_details : { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens_details: {
-      reasoning_tokens: reasoning - before.output_tokens_details.reasoning_tokens,
-    },
-  };
 }
 
 /** JSON Schema of what a format asks for. */

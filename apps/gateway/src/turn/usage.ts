@@ -36,3 +36,19 @@ export function sumOf(a: Usage, b: Usage): Usage {
     total_tokens: a.total_tokens + b.total_tokens,
   };
 }
+
+/**
+ * What a later request to the engine took. The prompt it found in its cache was read, and counted, before; reasoning is
+ * counted over the whole response.
+ */
+export function withoutKnown(usage: Usage, before: Usage): Usage {
+  const reasoning = usage.output_tokens_details.reasoning_tokens;
+  const first = before.total_tokens === 0;
+  return {
+    ...usage,
+    input_tokens_details: first ? usage.input_tokens_details : { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens_details: {
+      reasoning_tokens: reasoning - before.output_tokens_details.reasoning_tokens,
+    },
+  };
+}
