@@ -61,7 +61,7 @@ const SILENT = new Set(['response.processed']);
 
 /**
  * Reads one text message.
- * @throws ApiError invalid_json | json_too_deep | invalid_type | unknown_event_type | invalid_stream_id
+ * @throws ApiError invalid_json | json_too_deep | invalid_type | invalid_stream_id
  */
 export function readFrame(text: string): ClientFrame {
   const value = parseJson(text);
@@ -70,18 +70,28 @@ export function readFrame(text: string): ClientFrame {
   }
   const body = value as Record<string, unknown>;
   const type = body['type'];
-  if (typeof type !== 'string') throw unknownType("'type' has to be a string");
+  if (typeof type !== 'string') return unknownType("'type' has to be a string", body);
   if (type === 'response.create') return { kind: 'create', streamId: parseStreamId(body['stream_id']), body };
   if (type === 'response.interrupt') {
     return { kind: 'interrupt', streamId: parseStreamId(body['stream_id']), responseId: body['response_id'] };
   }
   if (SILENT.has(type)) return { kind: 'ignored' };
   const refuse = Object.hasOwn(REFUSED, type) ? REFUSED[type] : undefined;
-  if (refuse === undefined) throw unknownType(`'${quotable(type)}'`);
+  if (refuse === undefined) return unknownType(`'${quotable(type)}'`, body);
   return { kind: 'answered', reply: JSON.stringify(refuse(body)) };
 }
 
-function unknownType(shown: string): ApiError {
+/** The error belongs to the lane that the frame names, if that is one: a client with lanes takes any other for its connection's. */
+function unknownType(shown: string, body: Record<string, unknown>): ClientFrame {
   const message = `Unknown event type: ${shown}. Supported types are: 'response.create'.`;
-  return new ApiError('unknown_event_type', { param: 'type', message });
+  const error = new ApiError('unknown_event_type', { param: 'type', message });
+  return { kind: 'answered', reply: errorFrame(error, laneOf(body)) };
+}
+
+function laneOf(body: Record<string, unknown>): string | undefined {
+  try {
+    return parseStreamId(body['stream_id']);
+  } catch {
+    return undefined;
+  }
 }
