@@ -66,8 +66,17 @@ export class Stand implements Address {
 
   /** How many answers the engine is generating. */
   async running(): Promise<number> {
-    const state = (await (await fetch(`${this.#engine.url}/debug/state`)).json()) as { running: number };
-    return state.running;
+    return (await this.#state()).running;
+  }
+
+  /** Tokens that the engine has generated so far. */
+  async generated(): Promise<number> {
+    return (await this.#state()).tokens_generated;
+  }
+
+  async #state(): Promise<{ running: number; tokens_generated: number }> {
+    const answer = await fetch(`${this.#engine.url}/debug/state`);
+    return (await answer.json()) as { running: number; tokens_generated: number };
   }
 
   async stop(): Promise<void> {
