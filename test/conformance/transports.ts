@@ -108,6 +108,7 @@ export function readSse(text: string): WireEvent[] {
 /** Texts that differ from run to run. */
 const VOLATILE = new Set([
   'id',
+  'previous_response_id',
   'item_id',
   'call_id',
   'created_at',

@@ -1,5 +1,5 @@
 import type { KeyRing } from '@turnpike/access';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, mintId } from '@turnpike/protocol';
 import type { NextFunction, Request, Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -30,10 +30,14 @@ export function admitOrigin({ origin, host }: IncomingHttpHeaders, { config, key
   }
 }
 
-/** Express middleware before every route: refuses what no route has to decide about, and bounds how long one answers. */
+/**
+ * Express middleware before every route: gives each answer a request id, refuses what no route has to decide about, and
+ * bounds how long one answers.
+ */
 export function admission(state: () => AdmissionState) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const now = state();
+    response.set('x-request-id', mintId('request'));
     response.once('prefinish', () => limitTail(response, now.config.limits.sendTimeoutMs));
     // Load balancers ask by address, and are to learn that the server stops.
     if (request.path === '/health') return next();

@@ -38,6 +38,8 @@ interface Job {
 
 /** How often a client is pinged, in ms; two pings with nothing received since end the connection. */
 const PING_MS = 20_000;
+/** When to try again where too much waits already, in seconds: the next place is free when a response ends. */
+const QUEUE_RETRY_SECONDS = 1;
 /** RFC 6455: "service restart" and "going away". SDKs that reconnect do so after either. */
 const CLOSE_SERVICE_RESTART = 1012;
 const CLOSE_GOING_AWAY = 1001;
@@ -133,7 +135,8 @@ export class Connection {
     if (decision.kind === 'start') void this.#run(job.streamId, body);
     if (decision.kind === 'refuse') {
       const param = decision.code === 'websocket_stream_limit_reached' ? 'stream_id' : undefined;
-      this.#refuse(new ApiError(decision.code, { param }), job.streamId);
+      const retryAfter = decision.code === 'too_many_queued_responses' ? QUEUE_RETRY_SECONDS : undefined;
+      this.#refuse(new ApiError(decision.code, { param, retryAfter }), job.streamId);
     }
   }
 
