@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
 import { interrupted } from './kinds.js';
 import { Stand } from './stand.js';
-import { checkStream, terminal } from './stream-rules.js';
+import { checkStream, idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, type Body } from './transports.js';
 
 let stand: Stand;
@@ -18,7 +18,6 @@ beforeEach(async () => {
 afterEach(() => client.close());
 
 const here = () => stand;
-const idOf = (events: readonly WireEvent[]) => terminal(events).response.id;
 const isEnd = ({ type }: WireEvent) => /^(error|response\.(completed|incomplete|failed))$/.test(type);
 const LONG = 'x [sim stall=60000 tokens=400]';
 

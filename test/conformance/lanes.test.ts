@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
 import { Stand } from './stand.js';
-import { checkStream, terminal } from './stream-rules.js';
+import { checkStream, idOf, terminal } from './stream-rules.js';
 import { postJson, type Body } from './transports.js';
 
 let stand: Stand;
@@ -16,7 +16,6 @@ beforeEach(async () => {
 });
 afterEach(() => client.close());
 
-const idOf = (events: readonly WireEvent[]) => terminal(events).response.id;
 const isEnd = ({ type }: WireEvent) => /^(error|response\.(completed|incomplete|failed))$/.test(type);
 const ORPHAN = [{ type: 'function_call_output', call_id: 'call_none', output: 'x' }];
 

@@ -48,6 +48,11 @@ export function terminal(
   return { ...last, response: last.response };
 }
 
+/** Id of the response that a stream is about. */
+export function idOf(events: readonly WireEvent[]): string {
+  return terminal(events).response.id;
+}
+
 /** Splits a stream into its items. @throws when an event belongs to no open item */
 export function itemsOf(events: readonly WireEvent[]): ItemEvents[] {
   const items: (ItemEvents & { events: WireEvent[]; done: WireItem | undefined })[] = [];

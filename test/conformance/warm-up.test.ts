@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { textOf, type WireEvent } from '../e2e/socket-client.js';
+import { textOf } from '../e2e/socket-client.js';
 import { Stand } from './stand.js';
-import { terminal } from './stream-rules.js';
+import { idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, postJson, type Body } from './transports.js';
 
 const WEATHER = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } };
@@ -13,8 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => stand.stop());
 const here = () => stand;
-
-const idOf = (events: readonly WireEvent[]) => terminal(events).response.id;
 
 /** What makes a request a warm-up, by the line that asks for it. */
 const WAYS: [number, Body][] = [
