@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { App, FAST, startGateway } from '../e2e/platform.js';
 import { Recorder } from '../e2e/recorder.js';
 import { harmony } from '@turnpike/formats';
@@ -39,6 +40,11 @@ export class Stand implements Address {
   /** Everything the first gateway wrote. */
   get output(): string {
     return this.#gateways[0]?.output() ?? '';
+  }
+
+  /** One more gateway in front of the same engine, with the same store: for a stand whose gateway has the default one. */
+  replica(): Promise<App> {
+    return this.gateway([`store: { path: "${join(this.#gateways[0]?.folder ?? '', 'data/turnpike.db')}" }`]);
   }
 
   /** One more gateway in front of the same engine; it stops with the stand. */
