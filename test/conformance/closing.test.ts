@@ -3,7 +3,7 @@ import { configSchema } from '../../apps/gateway/src/config/schema.js';
 import { SocketClient } from '../e2e/socket-client.js';
 import { Stand } from './stand.js';
 import { checkStream } from './stream-rules.js';
-import { connect } from './transports.js';
+import { connect, postJson } from './transports.js';
 
 const SECOND = { type: 'response.create', model: 'sim', input: 'again' };
 
@@ -81,13 +81,37 @@ describe('the end of a connection', () => {
     expect(await gateway.ended()).toBe(0);
   });
 
-  it('15. at the deadline it ends the rest with a terminal event', async () => {
+  it('15. at the deadline it ends what still runs as failed, and refuses what waits', async () => {
     const gateway = await stand.gateway(['limits: { drainMs: 100 }', 'store: { kind: memory }']);
     const client = await open(gateway.url);
-    client.send({ ...SECOND, input: 'x [sim stall=60000 tokens=30]' });
-    await client.until(() => client.events.some(({ type }) => type.endsWith('.delta')));
+    const long = { ...SECOND, input: 'x [sim stall=60000 tokens=30 reason=0]' };
+    for (const stream_id of [undefined, 'a']) client.send({ ...long, stream_id });
+    await client.until(() => client.events.filter(({ type }) => type.endsWith('.delta')).length >= 2);
+    client.send({ ...SECOND, stream_id: 'a' });
+    const http = await connect('http', { url: gateway.url });
+    const streamed = http.create({ input: long.input });
+    const plain = postJson(gateway.url, { input: long.input });
+    while ((await stand.running()) < 4) await new Promise((resolve) => setTimeout(resolve, 5));
     gateway.signal('SIGTERM');
     expect([1001, 1012]).toContain((await client.untilClosed()).code);
+    const stopped = {
+      status: 'failed',
+      error: { code: 'server_error', message: expect.stringMatching(/restarting/) },
+    };
+    for (const lane of [undefined, 'a']) {
+      const own = client.events.filter(({ stream_id }) => stream_id === lane);
+      const end = own.findIndex(({ type }) => type === 'response.failed') + 1;
+      checkStream(own.filter(({ type }) => type !== 'error'));
+      expect(own[end - 1]?.response).toMatchObject({
+        ...stopped,
+        output: [{ type: 'message', status: 'incomplete' }],
+      });
+    }
+    expect(client.events.filter(({ type }) => type === 'error')).toMatchObject([
+      { status: 503, stream_id: 'a', error: { code: 'server_shutting_down' } },
+    ]);
+    expect((await streamed).at(-1)?.response).toMatchObject(stopped);
+    expect(JSON.parse((await plain).text)).toMatchObject(stopped);
     expect(await gateway.ended()).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Post, Req, Res, type BeforeApplicationShutdown } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import { ApiError, mintId, parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
@@ -11,7 +11,10 @@ import { SseSink } from './sse-sink.js';
 
 /** `POST /v1/responses`, as JSON or as server-sent events. */
 @Controller(['v1/responses', 'responses'])
-export class ResponsesController {
+export class ResponsesController implements BeforeApplicationShutdown {
+  /** What ends each turn that runs. */
+  readonly #running = new Set<AbortController>();
+
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
@@ -23,7 +26,9 @@ export class ResponsesController {
     const started = performance.now();
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const gone = new AbortController();
+    this.#running.add(gone);
     response.on('close', () => {
+      this.#running.delete(gone);
       if (!response.writableFinished) gone.abort();
     });
     const body = await readBody(request, this.config.limits.bodyBytes);
@@ -41,6 +46,14 @@ export class ResponsesController {
     if (outcome.failure !== undefined && outcome.response.output.length === 0) throw outcome.failure;
     response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
     response.status(200).json(outcome.response);
+  }
+
+  /** Turns that still run at the deadline of a drain end as failed, so that their clients know. */
+  beforeApplicationShutdown(): void {
+    const stop = () => {
+      for (const gone of this.#running) gone.abort(new ApiError('server_shutting_down', { retryAfter: 1 }));
+    };
+    setTimeout(stop, this.config.limits.drainMs).unref();
   }
 
   /** A WebSocket client whose upgrade got lost on the way, or a person with a browser. */

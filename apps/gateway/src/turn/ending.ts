@@ -1,7 +1,12 @@
 import type { Ending } from '@turnpike/assembly';
-import { responseErrorCode, type ApiError } from '@turnpike/protocol';
+import { ApiError, responseErrorCode } from '@turnpike/protocol';
 
 /** How a response ends that this went wrong with. */
 export function failedBy({ code, message }: ApiError): Ending {
   return { status: 'failed', code: responseErrorCode(code), message };
+}
+
+/** The failure that a turn was ended with from outside, as when the server stops; undefined when its client left. */
+export function stopReason({ reason }: AbortSignal): ApiError | undefined {
+  return reason instanceof ApiError ? reason : undefined;
 }

@@ -8,7 +8,7 @@ import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline, type StageTo
 import { packSampledIds } from '@turnpike/sealing';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit } from './commit.js';
-import { failedBy } from './ending.js';
+import { failedBy, stopReason } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { OutputRules } from './output-rules.js';
 import { sample, usageOf, type SamplingResult } from './sampling.js';
@@ -129,9 +129,11 @@ export class TurnRun {
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) this.#input.sink.send(unfinished);
       const usage = usageOf(promptTokens, 0, 0, undefined);
-      if (this.#input.signal.aborted)
+      const { signal } = this.#input;
+      const stopped = stopReason(signal);
+      if (signal.aborted && stopped === undefined)
         return { ending: { status: 'incomplete', reason: 'interrupted' }, usage };
-      const failure = ApiError.from(thrown);
+      const failure = stopped ?? ApiError.from(thrown);
       return { ending: failedBy(failure), failure, usage };
     } finally {
       keepAlive.stop();

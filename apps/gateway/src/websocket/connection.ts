@@ -78,12 +78,18 @@ export class Connection {
   /**
    * Refuses new turns, lets running and queued ones finish, then closes; resolves when the client has read everything
    * and closed too, or at `end`.
-   * @param deadline when turns that still run are given up
+   * @param deadline when turns that still run end as failed, and those that wait are refused
    */
   async drain(deadline: AbortSignal, end: AbortSignal): Promise<void> {
-    this.#refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    const refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    this.#refusal = refusal;
     const { client } = this.#parts;
     await this.#idle(deadline);
+    if (this.#lanes.running > 0) {
+      for (const { streamId } of this.#lanes.clear()) this.#refuse(refusal, streamId);
+      this.#gone.abort(refusal);
+      await this.#idle(end);
+    }
     if (client.readyState === client.CLOSED) return;
     const closed = once(client, 'close', { signal: end }).catch(() => undefined);
     client.close(CLOSE_SERVICE_RESTART, 'the server is restarting');
