@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
 import { Stand } from './stand.js';
 import { checkStream, idOf, terminal } from './stream-rules.js';
@@ -321,5 +322,64 @@ describe('a fork', () => {
       }
       for (const prompt of stand.takePrompts()) expect(prompt).not.toContain('marmalade');
     }
+  });
+});
+
+describe('any order of turns', () => {
+  /** What is known of a response: what it can be continued by, and what a continuation then sees. */
+  interface Known {
+    readonly id: string;
+    readonly messages: number;
+    readonly store: boolean;
+    /** The lane whose failures evict it; undefined once nothing can any more. */
+    lane: string | undefined;
+    gone: boolean;
+  }
+  const KINDS: Readonly<Record<string, Body>> = {
+    turn: { input: 'x' },
+    'warm-up': { input: 'x', generate: false },
+    cut: { input: 'x', max_output_tokens: 3 },
+    orphan: { input: ORPHAN },
+    dies: { input: 'x [sim die=3]' },
+    'no model': { input: 'x', model: 'nope' },
+    unreadable: { input: 5 },
+  };
+  const step = fc.record({
+    lane: fc.constantFrom('a', 'b', 'c'),
+    parent: fc.nat(20),
+    kind: fc.constantFrom('turn', 'turn', ...Object.keys(KINDS)),
+    store: fc.boolean(),
+  });
+
+  it('76. keeps every chain whole, and evicts what failed in its own lane', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
+        client.close();
+        client = await SocketClient.connect(stand.url);
+        const known: Known[] = [];
+        for (const { lane, parent: at, kind, store } of steps) {
+          const parent = at === 0 ? undefined : known[at % Math.max(known.length, 1)];
+          const previous_response_id = parent?.id;
+          const events = await create({ stream_id: lane, previous_response_id, store, ...KINDS[kind] });
+          const end = events.at(-1);
+          if (kind === 'unreadable') {
+            // It never became a turn, and evicts nothing.
+            expect(end).toMatchObject({ type: 'error', error: { param: 'input' } });
+          } else if (parent?.gone === true) {
+            expect(end?.error?.code).toBe('previous_response_not_found');
+          } else if (['orphan', 'dies', 'no model'].includes(kind)) {
+            expect(end?.type).toMatch(/^(error|response\.failed)$/);
+            if (parent === undefined || parent.lane !== lane) continue;
+            parent.gone = !parent.store;
+            parent.lane = undefined;
+          } else {
+            const messages = (parent?.messages ?? 0) + 1;
+            known.push({ id: idOf(events), messages, store, lane, gone: false });
+            if (kind === 'turn') expect(textOf(events)).toContain(`(message ${messages},`);
+          }
+        }
+      }),
+      { numRuns: 30 },
+    );
   });
 });
