@@ -92,8 +92,9 @@ describe('items', () => {
     expect(await items.json()).toMatchObject({
       data: [{ type: 'reasoning', id: 'rs_1' }, { type: 'message' }],
     });
-    const referred = await client.create({ input: [{ type: 'item_reference', id: 'rs_1' }, user('go on')] });
-    completed(referred);
+    for (const reference of [{ type: 'item_reference' }, { type: null }, {}]) {
+      completed(await client.create({ input: [{ ...reference, id: 'rs_1' }, user('go on')] }));
+    }
   });
 
   overBoth('A04: an item with a role is a message, whatever the role', here, async (client) => {
