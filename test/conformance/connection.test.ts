@@ -87,6 +87,11 @@ describe('handshake', () => {
     },
   );
 
+  it('1. the scheme of a key may be written in any case', async () => {
+    for (const authorization of ['bearer alice', 'BEARER alice'])
+      await expectAlive(await open({ authorization }));
+  });
+
   it.each([
     ['absent', {}],
     ['responses_websockets=2026-02-04', { 'openai-beta': 'responses_websockets=2026-02-04' }],

@@ -235,6 +235,20 @@ describe('tenants', () => {
     expect(own).toContain('<|channel|>commentary to=functions.get_weather');
     expect(foreign).toContain(' to=functions.get_weather<|channel|>commentary');
   });
+
+  it('66. the chain of a lost connection passes to nobody else either', async () => {
+    const { url } = await stand.gateway([...keysOf('alice', 'bob'), 'store: { kind: memory }']);
+    const headers = (key: string) => ({ authorization: `Bearer ${key}` });
+    const lost = await SocketClient.connect(url, '/v1/responses', headers('alice'));
+    const id = idOf(await lost.create({ input: 'x', store: false }));
+    lost.socket.terminate();
+    await lost.untilClosed();
+    for (const key of ['bob', 'alice']) {
+      const client = await connect('websocket', { url, headers: headers(key) });
+      await (key === 'bob' ? expectGone : expectThere)(client, id, { store: false });
+      client.close();
+    }
+  });
 });
 
 describe('branches', () => {
