@@ -173,11 +173,12 @@ describe('a start that cannot work', () => {
     ['a port in use', { PORT: () => new URL(app.url).port }, [], 'something else listens there'],
     ['options the engine does not know', { PORT: () => '0' }, ['--sim=--bogus'], '--sim holds its options'],
   ])('says why, without a stack: %s', async (_, { PORT }, args, said) => {
-    const cwd = mkdtempSync(join(tmpdir(), 'turnpike-start-'));
+    const cwd = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
     const child = spawn(process.execPath, [MAIN.gateway, ...args], { env: { PORT: PORT() }, cwd });
     let output = '';
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));
     const [code] = (await once(child, 'exit')) as [number];
+    rmSync(cwd, { recursive: true, force: true });
     expect(code).toBe(2);
     expect(output).toContain(said);
     expect(output).not.toMatch(/\n\s+at /);

@@ -19,11 +19,14 @@ export class App {
   readonly url: string;
   /** Everything it wrote to stdout and stderr. */
   readonly output: () => string;
+  /** Its working directory, gone when it has ended. */
+  readonly folder: string;
 
-  private constructor(child: ChildProcess, url: string, output: () => string) {
+  private constructor(child: ChildProcess, url: string, output: () => string, folder: string) {
     this.#child = child;
     this.url = url;
     this.output = output;
+    this.folder = folder;
   }
 
   /** Starts an app and waits until it says that it is ready. */
@@ -46,7 +49,7 @@ export class App {
       const onData = (chunk: Buffer) => {
         text += chunk.toString();
         const url = /ready on (http:\/\/[^\s/]+)/.exec(text)?.[1];
-        if (url !== undefined) resolve(new App(child, url, () => text));
+        if (url !== undefined) resolve(new App(child, url, () => text, folder));
       };
       child.stdout.on('data', onData);
       child.stderr.on('data', onData);

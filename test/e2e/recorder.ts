@@ -27,6 +27,8 @@ export class Recorder {
           { method: incoming.method, headers: { 'content-type': 'application/json' } },
           (answer) => {
             outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+            // An engine that dies mid-answer dies on both sides of the proxy.
+            answer.on('error', () => outgoing.destroy());
             answer.pipe(outgoing);
           },
         );

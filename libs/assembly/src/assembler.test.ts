@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_ECHO_CHARACTERS } from '@turnpike/protocol';
+import { MAX_ECHO_BYTES } from '@turnpike/protocol';
 import { USAGE, assembler, functionCall, message, parsed, read, reasoning, run } from '../testing/script.js';
 
 describe('the life of a response', () => {
@@ -105,7 +105,7 @@ describe('the life of a response', () => {
 });
 
 describe('lifecycle events', () => {
-  const description = 'd'.repeat(MAX_ECHO_CHARACTERS);
+  const description = 'd'.repeat(MAX_ECHO_BYTES);
   const tools = [{ type: 'function', name: 'f', description }];
 
   it('repeat tools and instructions of usual size', () => {
@@ -120,7 +120,7 @@ describe('lifecycle events', () => {
     for (const event of read(run(response, []))) {
       expect(event['response']).toMatchObject({ tools: [], instructions: null });
     }
-    expect(response.response.tools).toEqual(tools);
+    expect(response.response.tools).toMatchObject(tools);
   });
 });
 

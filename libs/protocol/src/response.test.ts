@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRequest } from './parse/request.js';
-import { MAX_ECHO_CHARACTERS, echoOf, newResponse } from './response.js';
+import { MAX_ECHO_BYTES, echoOf, newResponse } from './response.js';
 
 const TOOL = { type: 'function', name: 'shell', parameters: { type: 'object', properties: {} } };
 
@@ -94,17 +94,44 @@ describe('newResponse', () => {
       user: 'u',
     });
   });
+
+  it('shows what a tool or a format left open, since client schemas ask for every key', () => {
+    const hosted = { type: 'web_search', search_context_size: 'low' };
+    const format = { type: 'json_schema', name: 'a', schema: {} };
+    const { response } = responseTo({
+      tools: [
+        { type: 'function', name: 'f' },
+        { ...TOOL, strict: true },
+        { type: 'custom', name: 'c' },
+        hosted,
+      ],
+      text: { format },
+    });
+    expect(JSON.parse(JSON.stringify(response))).toMatchObject({
+      tools: [
+        { type: 'function', name: 'f', description: null, parameters: null, strict: null },
+        { ...TOOL, description: null, strict: true },
+        { type: 'custom', name: 'c' },
+        hosted,
+      ],
+      text: { format: { ...format, description: null, strict: false } },
+    });
+  });
 });
 
 describe('echoOf', () => {
   it('repeats tools and instructions of usual size', () => {
     const { response, request } = responseTo({ instructions: 'Be brief.', tools: [TOOL] });
     expect(echoOf(response, request.toolsKey)).toBe(response);
+    const long = responseTo({ instructions: 'i'.repeat(MAX_ECHO_BYTES - 200), tools: [TOOL] });
+    expect(echoOf(long.response, long.request.toolsKey)).toBe(long.response);
   });
 
   it.each([
-    ['tools', { tools: [{ ...TOOL, description: 'd'.repeat(MAX_ECHO_CHARACTERS) }] }],
-    ['instructions', { instructions: 'i'.repeat(MAX_ECHO_CHARACTERS), tools: [TOOL] }],
+    ['tools', { tools: [{ ...TOOL, description: 'd'.repeat(MAX_ECHO_BYTES) }] }],
+    ['instructions', { instructions: 'i'.repeat(MAX_ECHO_BYTES), tools: [TOOL] }],
+    ['instructions of long characters', { instructions: '語'.repeat(MAX_ECHO_BYTES / 3), tools: [TOOL] }],
+    ['instructions of escapes', { instructions: '\u0001'.repeat(MAX_ECHO_BYTES / 6), tools: [TOOL] }],
   ])('leaves out both when %s are long, and changes nothing else', (_, fields) => {
     const { response, request } = responseTo(fields);
     const before = JSON.stringify(response);

@@ -1,5 +1,6 @@
-import type { OutputItem, Tool } from './items.js';
+import type { OutputItem } from './items.js';
 import type { ResponseRequest } from './request.js';
+import { shownFormat, shownTool, type ShownFormat, type ShownTool } from './shown.js';
 
 /** Token counts of one response. Every counter is always there, as an integer. */
 export interface Usage {
@@ -46,9 +47,9 @@ export interface ResponseObject {
   service_tier: string;
   store: boolean;
   temperature: number;
-  text: { format: ResponseRequest['text']['format']; verbosity: string };
+  text: { format: ShownFormat; verbosity: string };
   tool_choice: ResponseRequest['toolChoice'];
-  tools: Tool[];
+  tools: ShownTool[];
   top_logprobs: number;
   top_p: number;
   truncation: 'auto' | 'disabled';
@@ -87,9 +88,9 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
     service_tier: request.serviceTier ?? 'default',
     store: request.store,
     temperature: request.temperature,
-    text: { format: request.text.format, verbosity: request.text.verbosity ?? 'medium' },
+    text: { format: shownFormat(request.text.format), verbosity: request.text.verbosity ?? 'medium' },
     tool_choice: request.toolChoice,
-    tools: request.tools,
+    tools: request.tools.map(shownTool),
     top_logprobs: request.topLogprobs,
     top_p: request.topP,
     truncation: request.truncation,
@@ -102,13 +103,21 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
 }
 
 /**
- * Most characters of tools and instructions that lifecycle events repeat. A Python client refuses messages over
- * 1 MiB (websockets' default), and a terminal event holds the output as well.
+ * Most bytes of JSON that lifecycle events spend on tools and instructions. A Python client refuses messages over 1 MiB
+ * (websockets' default), and a terminal event holds the output as well.
  */
-export const MAX_ECHO_CHARACTERS = 256 * 1024;
+export const MAX_ECHO_BYTES = 256 * 1024;
+
+/** Most bytes that one UTF-16 unit takes in JSON: a control character, as \u0001. */
+const MAX_UNIT_BYTES = 6;
 
 /** The response as lifecycle events show it: long tools and instructions are left out rather than repeated. */
 export function echoOf(response: ResponseObject, toolsKey: string): ResponseObject {
-  const length = toolsKey.length + (response.instructions?.length ?? 0);
-  return length <= MAX_ECHO_CHARACTERS ? response : { ...response, tools: [], instructions: null };
+  const instructions = response.instructions ?? '';
+  const units = toolsKey.length + instructions.length;
+  if (units * MAX_UNIT_BYTES <= MAX_ECHO_BYTES) return response;
+  const fits =
+    units <= MAX_ECHO_BYTES &&
+    Buffer.byteLength(toolsKey) + Buffer.byteLength(JSON.stringify(instructions)) <= MAX_ECHO_BYTES;
+  return fits ? response : { ...response, tools: [], instructions: null };
 }

@@ -19,7 +19,8 @@ export type TurnState =
  * - `received`: a request on its lane, nothing checked.
  * - `admitted`: parent, validation and routing have passed; the response exists.
  * - `held`: the worst case is reserved, for keys with a limit.
- * - `dispatched`: an engine has the prompt. `streaming`: the first ids have come back.
+ * - `dispatched`: an engine has the prompt; a client can interrupt before anything comes back. `streaming`: the first ids
+ *   have.
  * - `completed`, `incomplete`, `failed`, `cancelled`: the client has its terminal event, or none can reach it. A warm-up
  *   completes without an engine.
  * - `settled`: what the engine produced is recorded. `abandoned`: it ended before an engine saw it; nothing to record.
@@ -31,7 +32,7 @@ export const TURN_STATES: StateTable<TurnState> = {
     received: ['admitted', 'failed', 'cancelled'],
     admitted: ['held', 'dispatched', 'completed', 'failed', 'cancelled'],
     held: ['dispatched', 'completed', 'failed', 'cancelled'],
-    dispatched: ['streaming', 'failed', 'cancelled'],
+    dispatched: ['streaming', 'incomplete', 'failed', 'cancelled'],
     streaming: ['completed', 'incomplete', 'failed', 'cancelled'],
     completed: ['settled'],
     incomplete: ['settled'],

@@ -69,6 +69,19 @@ describe('toolRule', () => {
     expect(choose(allowed)).toMatchObject({ required: false, allowed: [search, shell] });
   });
 
+  it('takes a bare name for the tool outside of namespaces where both have it', () => {
+    const both = [{ type: 'function', name: 'read' }, ...tools];
+    const bare = [{ type: 'function', name: 'read' }];
+    for (const [choice, allowed] of [
+      [bare[0], bare],
+      [{ type: 'allowed_tools', mode: 'auto', tools: bare }, bare],
+      [{ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'namespace', name: 'files' }] }, [read, write]],
+    ] as const) {
+      const expected = { allowed: allowed.map((tool) => expect.objectContaining(tool)) };
+      expect(rule({ tools: both, tool_choice: choice })).toMatchObject(expected);
+    }
+  });
+
   it('allows nothing where no tool is declared, and counts tools that joined as items', () => {
     expect(rule({ tools: [] }).allowed).toEqual([]);
     expect(rule({ tools: [{ type: 'web_search' }] }).allowed).toEqual([]);

@@ -37,8 +37,8 @@ function ruleOfFirst(request: ResponseRequest, added: readonly Tool[]): ToolRule
   if (toolChoice === 'none' || declared.length === 0) return { required: false, allowed: [], maxCalls };
   if (toolChoice === 'auto') return { required: false, allowed: 'any', maxCalls };
   if (toolChoice === 'required') return { required: true, allowed: declared, maxCalls };
-  const named = namedBy(toolChoice);
-  const allowed = declared.filter((tool) => named.some((entry) => names(entry, tool)));
+  const named = new Set(namedBy(toolChoice).flatMap((entry) => meantBy(entry, declared)));
+  const allowed = declared.filter((tool) => named.has(tool));
   const required = toolChoice.type !== 'allowed_tools' || toolChoice['mode'] === 'required';
   return { required, allowed, maxCalls };
 }
@@ -52,9 +52,11 @@ function namedBy(choice: Exclude<ToolChoice, string>): readonly Named[] {
   return choice.type === 'allowed_tools' ? (choice['tools'] as Named[]) : [choice];
 }
 
-/** A namespace names every tool in it; a tool inside a namespace is also named by its bare name. */
-function names({ type, name }: Named, tool: CallableTool): boolean {
-  if (type === 'namespace') return name === tool.namespace;
-  if (type === TOOL_SEARCH) return tool.type === type;
-  return type === tool.type && name === tool.name;
+/** A namespace names every tool in it. A bare name means a tool inside a namespace only where no other has it. */
+function meantBy({ type, name }: Named, declared: readonly CallableTool[]): readonly CallableTool[] {
+  if (type === 'namespace') return declared.filter(({ namespace }) => namespace === name);
+  if (type === TOOL_SEARCH) return declared.filter((tool) => tool.type === type);
+  const all = declared.filter((tool) => tool.type === type && tool.name === name);
+  const bare = all.filter(({ namespace }) => namespace === undefined);
+  return bare.length > 0 ? bare : all;
 }

@@ -31,7 +31,7 @@ export function admitOrigin({ origin, host }: IncomingHttpHeaders, { config, key
 }
 
 /**
- * Express middleware before every route: gives each answer its request id, refuses what no route has to decide about, and
+ * Express middleware before every route: gives each answer a request id, refuses what no route has to decide about, and
  * bounds how long one answers.
  */
 export function admission(state: () => AdmissionState) {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Post, Req, Res, type BeforeApplicationShutdown } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import { ApiError, parseJson, type ResponseRequest } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
@@ -13,7 +13,10 @@ import { SseSink } from './sse-sink.js';
 
 /** `POST /v1/responses`, as JSON or as server-sent events. */
 @Controller(['v1/responses', 'responses'])
-export class ResponsesController {
+export class ResponsesController implements BeforeApplicationShutdown {
+  /** What ends each turn that runs. */
+  readonly #running = new Set<AbortController>();
+
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     @Inject(KeyRing) private readonly keys: KeyRing,
@@ -26,7 +29,9 @@ export class ResponsesController {
     const started = performance.now();
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const gone = new AbortController();
+    this.#running.add(gone);
     response.on('close', () => {
+      this.#running.delete(gone);
       if (!response.writableFinished) gone.abort();
     });
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
@@ -58,6 +63,14 @@ export class ResponsesController {
     if (!request.stream) return void answer.status(200).json(response);
     const { id } = response;
     await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);
+  }
+
+  /** Turns that still run at the deadline of a drain end as failed, so that their clients know. */
+  beforeApplicationShutdown(): void {
+    const stop = () => {
+      for (const gone of this.#running) gone.abort(new ApiError('server_shutting_down', { retryAfter: 1 }));
+    };
+    setTimeout(stop, this.config.limits.drainMs).unref();
   }
 
   /** A WebSocket client whose upgrade got lost on the way, or a person with a browser. */

@@ -9,7 +9,7 @@ import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
-import { failedBy } from './ending.js';
+import { failedBy, stopReason } from './ending.js';
 import { enginePrompt, enginePromptLength } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
@@ -87,10 +87,11 @@ export class Answering {
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
       const usage = this.#usage.total_tokens === 0 ? usageOf(this.#counted, 0, 0, undefined) : this.#usage;
-      if (gone.aborted || control.interrupted.aborted) {
+      const stopped = stopReason(gone);
+      if (stopped === undefined && (gone.aborted || control.interrupted.aborted)) {
         return { ending: INTERRUPTED, usage, chain: this.#chain() };
       }
-      const failure = ApiError.from(thrown);
+      const failure = stopped ?? ApiError.from(thrown);
       return { ending: failedBy(failure), failure, usage };
     }
   }
@@ -124,7 +125,10 @@ export class Answering {
       const { gone, control } = this.#parts;
       if (!gone.aborted && !control.interrupted.aborted) continue;
       if (control.hasUnread) await this.#takeOutputs();
-      return { ending: INTERRUPTED };
+      const stopped = stopReason(gone);
+      return stopped === undefined
+        ? { ending: INTERRUPTED }
+        : { ending: failedBy(stopped), failure: stopped };
     }
   }
 

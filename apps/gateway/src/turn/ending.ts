@@ -1,5 +1,5 @@
 import type { Ending } from '@turnpike/assembly';
-import { responseErrorCode, type ApiError } from '@turnpike/protocol';
+import { ApiError, responseErrorCode } from '@turnpike/protocol';
 
 /** An ending that nothing can follow. */
 export type FinalEnding = Extract<Ending, { status: 'failed' | 'cancelled' }>;
@@ -7,4 +7,9 @@ export type FinalEnding = Extract<Ending, { status: 'failed' | 'cancelled' }>;
 /** How a response ends that this went wrong with. */
 export function failedBy({ code, message }: ApiError): FinalEnding {
   return { status: 'failed', code: responseErrorCode(code), message };
+}
+
+/** The failure that a turn was ended with from outside, as when the server stops; undefined when its client left. */
+export function stopReason({ reason }: AbortSignal): ApiError | undefined {
+  return reason instanceof ApiError ? reason : undefined;
 }

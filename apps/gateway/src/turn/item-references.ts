@@ -1,7 +1,7 @@
 import type { ResponseStore } from '@turnpike/conversation';
 import { ApiError, quotable, type Item } from '@turnpike/protocol';
 
-/** A reference as clients write it; `type` may be left out. */
+/** A reference as clients write it; `type` may be left out or null. */
 interface Reference {
   readonly index: number;
   readonly id: string;
@@ -61,6 +61,6 @@ export async function expandItems(
 function referenceAt(value: unknown, index: number): Reference[] {
   if (typeof value !== 'object' || value === null) return [];
   const { type, id, role } = value as Record<string, unknown>;
-  const refers = type === 'item_reference' || (type === undefined && role === undefined);
+  const refers = type === 'item_reference' || (type ?? role ?? undefined) === undefined;
   return refers && typeof id === 'string' ? [{ index, id }] : [];
 }

@@ -3,7 +3,7 @@ import type { FinishReason, Format } from '@turnpike/formats';
 import type { EngineClient, EngineUsage, GenerateRequest } from '@turnpike/inference';
 import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
 import type { AnswerCheck } from '@turnpike/validation';
-import { failedBy } from './ending.js';
+import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import { answerFault, type OutputRules } from './output-rules.js';
 import { usageOf } from './usage.js';
@@ -138,7 +138,7 @@ async function generate(
     }
   } catch (thrown) {
     finish = 'abort';
-    if (!signal.aborted) failure = ApiError.from(thrown);
+    failure = signal.aborted ? stopReason(signal) : ApiError.from(thrown);
   }
   if (finish === 'abort' && !signal.aborted) failure ??= new ApiError('engine_error');
   const closing =

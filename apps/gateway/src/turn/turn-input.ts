@@ -10,7 +10,7 @@ export interface TurnInput {
   readonly request: ResponseRequest;
   readonly tenant: string;
   readonly sink: EventSink;
-  /** Ends when the client is gone. */
+  /** Ends when the client is gone; with an ApiError as its reason, the response fails with that. */
   readonly signal: AbortSignal;
   readonly connection?: TurnConnection | undefined;
   /** Items at the front of the input that are not of the request itself: what the client had steered with before. */

@@ -11,6 +11,7 @@ import {
   serveWithoutUpgrade,
   type UpgradeState,
 } from './upgrade.js';
+import { explainingSocket } from './explaining-socket.js';
 
 /**
  * Bounds on what one incomplete message may cost (CVE-2026-48779: tiny fragments exhaust memory). 4,096 fragments
@@ -37,9 +38,13 @@ export class ResponsesWsAdapter extends WsAdapter {
   }
 
   override create(): WebSocketServer {
+    const { frameBytes } = this.#state().config.limits;
     const server = new WebSocketServer({
       noServer: true,
-      maxPayload: this.#state().config.limits.frameBytes,
+      maxPayload: frameBytes,
+      WebSocket: explainingSocket(frameBytes),
+      // There is no sub-protocol; ws would otherwise agree to whatever comes first in a client's list.
+      handleProtocols: () => false,
       perMessageDeflate: false,
       // One message a tick: thousands of tiny ones in one packet must not hold up other connections.
       allowSynchronousEvents: false,

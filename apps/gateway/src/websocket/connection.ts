@@ -41,6 +41,8 @@ interface Job {
 
 /** How often a client is pinged, in ms; two pings with nothing received since end the connection. */
 const PING_MS = 20_000;
+/** When to try again where too much waits already, in seconds: the next place is free when a response ends. */
+const QUEUE_RETRY_SECONDS = 1;
 /** RFC 6455: "service restart" and "going away". SDKs that reconnect do so after either. */
 const CLOSE_SERVICE_RESTART = 1012;
 const CLOSE_GOING_AWAY = 1001;
@@ -82,12 +84,18 @@ export class Connection {
   /**
    * Refuses new turns, lets running and queued ones finish, then closes; resolves when the client has read everything
    * and closed too, or at `end`.
-   * @param deadline when turns that still run are given up
+   * @param deadline when turns that still run end as failed, and those that wait are refused
    */
   async drain(deadline: AbortSignal, end: AbortSignal): Promise<void> {
-    this.#refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    const refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
+    this.#refusal = refusal;
     const { client } = this.#parts;
     await this.#idle(deadline);
+    if (this.#lanes.running > 0) {
+      for (const { streamId } of this.#lanes.clear()) this.#refuse(refusal, streamId);
+      this.#gone.abort(refusal);
+      await this.#idle(end);
+    }
     if (client.readyState === client.CLOSED) return;
     const closed = once(client, 'close', { signal: end }).catch(() => undefined);
     client.close(CLOSE_SERVICE_RESTART, 'the server is restarting');
@@ -116,6 +124,7 @@ export class Connection {
       if (isBinary) throw new ApiError('binary_frame');
       const text = data.toString('utf8');
       const frame = readFrame(text);
+      if (frame.kind === 'answered') this.#parts.outbox.sendText(frame.reply);
       if (frame.kind === 'control') this.#controls.handle(frame.frame);
       if (frame.kind === 'create') this.#submit({ streamId: frame.streamId, text }, frame.body, data.length);
     } catch (thrown) {
@@ -129,7 +138,8 @@ export class Connection {
     if (decision.kind === 'start') void this.#run(job.streamId, body);
     if (decision.kind === 'refuse') {
       const param = decision.code === 'websocket_stream_limit_reached' ? 'stream_id' : undefined;
-      this.#refuse(new ApiError(decision.code, { param }), job.streamId);
+      const retryAfter = decision.code === 'too_many_queued_responses' ? QUEUE_RETRY_SECONDS : undefined;
+      this.#refuse(new ApiError(decision.code, { param, retryAfter }), job.streamId);
     }
   }
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, type ErrorBody } from '@turnpike/protocol';
 import { errorFrame, noticeFrame, readFrame } from './frames.js';
 
-function errorOf(text: string): ApiError {
+function errorOf(text: string): ErrorBody {
   try {
-    readFrame(text);
+    const read = readFrame(text);
+    if (read.kind === 'answered') return (JSON.parse(read.reply) as { error: ErrorBody }).error;
   } catch (thrown) {
-    if (thrown instanceof ApiError) return thrown;
+    if (thrown instanceof ApiError) return thrown.body;
     throw thrown;
   }
   throw new Error('the frame was taken');
@@ -65,15 +66,25 @@ describe('readFrame', () => {
       'stream_id',
     ],
   ])('refuses %s', (_, text, code, param) => {
-    expect(errorOf(text).body).toMatchObject({ type: 'invalid_request_error', code, param });
+    expect(errorOf(text)).toMatchObject({ type: 'invalid_request_error', code, param });
   });
 
   it('names the type it does not know, unless that could be text', () => {
-    expect(errorOf('{"type":"response.creat"}').message).toBe(
-      "Unknown event type: 'response.creat'. Supported types are: 'response.create'.",
+    expect(errorOf('{"type":"response.creat"}').message).toMatch(
+      /^Unknown event type: 'response.creat'. Supported types are: 'response.create', /,
     );
     expect(errorOf('{"type":"the secret plan"}').message).not.toContain('secret');
     expect(errorOf(JSON.stringify({ type: 'x'.repeat(1_000) })).message.length).toBeLessThan(200);
+  });
+
+  it('says in which lane it does not know a type', () => {
+    const unknown = { type: 'response.creat', stream_id: 'main' };
+    const replyTo = (frame: object) => {
+      const read = readFrame(JSON.stringify(frame));
+      return read.kind === 'answered' ? (JSON.parse(read.reply) as object) : undefined;
+    };
+    expect(replyTo(unknown)).toMatchObject({ type: 'error', status: 400, stream_id: 'main' });
+    expect(replyTo({ ...unknown, stream_id: 'a b' })).not.toHaveProperty('stream_id');
   });
 
   it('passes over notices', () => {

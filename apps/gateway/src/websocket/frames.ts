@@ -5,6 +5,7 @@ import { errorHeaders } from '../http/error-response.js';
 export type ClientFrame =
   | { kind: 'create'; streamId: string | undefined; body: Record<string, unknown> }
   | { kind: 'control'; frame: ControlFrame }
+  | { kind: 'answered'; reply: string }
   | { kind: 'ignored' };
 
 /**
@@ -44,7 +45,7 @@ const SILENT = new Set(['response.processed']);
 
 /**
  * Reads one text message.
- * @throws ApiError invalid_json | json_too_deep | invalid_type | unknown_event_type | invalid_stream_id
+ * @throws ApiError invalid_json | json_too_deep | invalid_type | invalid_stream_id
  */
 export function readFrame(text: string): ClientFrame {
   const value = parseJson(text);
@@ -53,15 +54,27 @@ export function readFrame(text: string): ClientFrame {
   }
   const body = value as Record<string, unknown>;
   const type = body['type'];
-  if (typeof type !== 'string') throw unknownType("'type' has to be a string");
+  if (typeof type !== 'string') return unknownType("'type' has to be a string", body);
   if (type === 'response.create') return { kind: 'create', streamId: parseStreamId(body['stream_id']), body };
   if (SILENT.has(type)) return { kind: 'ignored' };
   const control = CONTROL_TYPES.find((known) => known === type);
-  if (control === undefined) throw unknownType(`'${quotable(type)}'`);
+  if (control === undefined) return unknownType(`'${quotable(type)}'`, body);
   return { kind: 'control', frame: { type: control, streamId: parseStreamId(body['stream_id']), body } };
 }
 
-function unknownType(shown: string): ApiError {
-  const message = `Unknown event type: ${shown}. Supported types are: 'response.create'.`;
-  return new ApiError('unknown_event_type', { param: 'type', message });
+const SUPPORTED = ['response.create', ...CONTROL_TYPES].map((type) => `'${type}'`).join(', ');
+
+/** The error belongs to the lane that the frame names, if that is one: a client with lanes takes any other for its connection's. */
+function unknownType(shown: string, body: Record<string, unknown>): ClientFrame {
+  const message = `Unknown event type: ${shown}. Supported types are: ${SUPPORTED}.`;
+  const error = new ApiError('unknown_event_type', { param: 'type', message });
+  return { kind: 'answered', reply: errorFrame(error, laneOf(body)) };
+}
+
+function laneOf(body: Record<string, unknown>): string | undefined {
+  try {
+    return parseStreamId(body['stream_id']);
+  } catch {
+    return undefined;
+  }
 }

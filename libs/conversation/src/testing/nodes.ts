@@ -1,8 +1,8 @@
-import { newResponse, type ResponseRequest } from '@turnpike/protocol';
+import { newResponse, type ResponseRequest, type Tool } from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 import { createNode, type ResponseNode } from '../node.js';
 
-const REQUEST = { text: { format: { type: 'text' } }, reasoning: {} } as ResponseRequest;
+const REQUEST = { text: { format: { type: 'text' } }, reasoning: {}, tools: [] as Tool[] } as ResponseRequest;
 
 /** A node with one input and one output message, named after its id. */
 export function node(
