@@ -118,6 +118,16 @@ const VOLATILE = new Set([
 ]);
 
 /**
+ * How much an engine had sampled and found in its cache when it was stopped in the middle depends on when it heard of it;
+ * that the counts are there, and are integers, does not.
+ */
+function stableUsage(key: string, entry: unknown): unknown {
+  if (key !== 'usage' || typeof entry !== 'object' || entry === null) return entry;
+  const { input_tokens, ...others } = entry as Record<string, unknown>;
+  return { input_tokens, counts: Object.keys(others).sort() };
+}
+
+/**
  * The same events for the same answer: without their lane, with each id by the order of its first use, with deltas of one
  * item joined, since how many tokens an engine sends at once is chance.
  */
@@ -137,7 +147,7 @@ export function normalised(events: readonly WireEvent[]): WireEvent[] {
     return Object.fromEntries(
       Object.entries(value)
         .filter(([key]) => key !== 'stream_id')
-        .map(([key, entry]) => [key, VOLATILE.has(key) ? named(entry) : visit(entry)]),
+        .map(([key, entry]) => [key, VOLATILE.has(key) ? named(entry) : visit(stableUsage(key, entry))]),
     );
   };
   const joined: WireEvent[] = [];
