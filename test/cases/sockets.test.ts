@@ -250,7 +250,7 @@ it('B14: a WebSocket that cannot be had is refused in plain HTTP', async () => {
   const off = await stand.gateway(['websocket: false', 'store: { kind: memory }']);
   const keyed = await stand.gateway([
     ...keysOf('alice'),
-    'limits: { connections: 1 }',
+    'limits: { connectionsPerKey: 1 }',
     'store: { kind: memory }',
   ]);
   const bearer = { authorization: 'Bearer alice' };
@@ -265,7 +265,7 @@ it('B14: a WebSocket that cannot be had is refused in plain HTTP', async () => {
     [off.url, upgrade, 426, 'upgrade_required'],
     [keyed.url, upgrade, 401, 'invalid_api_key'],
     [keyed.url, { ...upgrade, authorization: 'Bearer mallory' }, 401, 'invalid_api_key'],
-    [keyed.url, { ...upgrade, ...bearer }, 503, 'too_many_connections'],
+    [keyed.url, { ...upgrade, ...bearer }, 429, 'too_many_connections_of_key'],
     [off.url, {}, 426, 'upgrade_required'],
   ] as const) {
     const sent = request(`${url}/v1/responses`, { headers: { ...headers } });
@@ -274,7 +274,7 @@ it('B14: a WebSocket that cannot be had is refused in plain HTTP', async () => {
     let text = '';
     for await (const part of answer) text += String(part);
     expect([answer.statusCode, JSON.parse(text)]).toMatchObject([status, { error: { code, param: null } }]);
-    if (status === 503) expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    if (status === 429) expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   }
   held.close();
 });

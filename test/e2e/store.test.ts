@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { PostgresServer } from '../storage/postgres.js';
-import { App, FAST, startGateway } from './platform.js';
+import { App, FAST, startGateway, startPlatform } from './platform.js';
 import { Recorder } from './recorder.js';
-import { SocketClient, terminalOf, type WireItem } from './socket-client.js';
+import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
 
 type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -316,3 +316,20 @@ async function bytesOf(place: string): Promise<string> {
   await client.end();
   return JSON.stringify(tables.map(({ rows }) => rows as unknown[]));
 }
+
+it('a response that was deleted cannot be continued from the connection that made it, or any other', async () => {
+  const app = await startPlatform();
+  const [own, other] = [await SocketClient.connect(app.url), await SocketClient.connect(app.url)];
+  const { id } = terminalOf(await own.create({ input: 'a' })).response;
+  const child = terminalOf(await other.create({ previous_response_id: id, input: 'b' })).response.id;
+  const deleted = await fetch(`${app.url}/v1/responses/${id}`, { method: 'DELETE' });
+  expect(deleted.status).toBe(200);
+  for (const client of [own, other]) {
+    const [event] = await client.create({ previous_response_id: id, input: 'c' });
+    expect(event?.error).toMatchObject({ code: 'previous_response_not_found' });
+  }
+  expect(textOf(await other.create({ previous_response_id: child, input: 'd' }))).toContain('message 3');
+  own.close();
+  other.close();
+  await app.stop();
+});

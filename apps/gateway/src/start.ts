@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { KeyRing } from '@turnpike/access';
+import { KeyRing, type Principal } from '@turnpike/access';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
@@ -117,7 +117,13 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);
-  const state = () => ({ config, keys, openConnections: gateway.size, draining: gateway.draining });
+  const state = () => ({
+    config,
+    keys,
+    openConnections: gateway.size,
+    connectionsOf: (principal: Principal) => gateway.sizeOf(principal),
+    draining: gateway.draining,
+  });
   app.use(admission(state));
   app.useWebSocketAdapter(new ResponsesWsAdapter(app, state));
   return app;

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_ECHO_BYTES } from '@turnpike/protocol';
-import { USAGE, assembler, functionCall, message, parsed, read, reasoning, run } from '../testing/script.js';
+import {
+  ECHO_BYTES,
+  USAGE,
+  assembler,
+  functionCall,
+  message,
+  parsed,
+  read,
+  reasoning,
+  run,
+} from '../testing/script.js';
 
 describe('the life of a response', () => {
   it('begins with the response as asked for, and ends with all of it', () => {
@@ -105,7 +114,7 @@ describe('the life of a response', () => {
 });
 
 describe('lifecycle events', () => {
-  const description = 'd'.repeat(MAX_ECHO_BYTES);
+  const description = 'd'.repeat(ECHO_BYTES);
   const tools = [{ type: 'function', name: 'f', description }];
 
   it('repeat tools and instructions of usual size', () => {

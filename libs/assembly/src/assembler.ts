@@ -31,6 +31,8 @@ export type Ending =
 export interface AssemblerOptions {
   /** JSON text of the request's tools. */
   readonly toolsKey: string;
+  /** Most bytes that lifecycle events spend on tools and instructions. */
+  readonly echoBytes: number;
   /** The named lane that every event echoes. */
   readonly streamId?: string | undefined;
   /** Number of the next event, for a response whose `response.created` is out already. */
@@ -58,6 +60,7 @@ interface OpenItem {
 export class ResponseAssembler {
   readonly #writer: EventWriter;
   readonly #toolsKey: string;
+  readonly #echoBytes: number;
   readonly #seal: AssemblerOptions['seal'];
   readonly #isCreated: boolean;
   readonly #items: AssembledItem[] = [];
@@ -73,6 +76,7 @@ export class ResponseAssembler {
   constructor(response: ResponseObject, options: AssemblerOptions) {
     this.#response = response;
     this.#toolsKey = options.toolsKey;
+    this.#echoBytes = options.echoBytes;
     this.#seal = options.seal;
     this.#isCreated = options.sequence !== undefined;
     this.#writer = new EventWriter(options.streamId, options.sequence);
@@ -95,7 +99,7 @@ export class ResponseAssembler {
 
   /** `response.created`, unless it is out already, and `response.in_progress`. */
   begin(): EventFrame[] {
-    const response = JSON.stringify(echoOf(this.#response, this.#toolsKey));
+    const response = JSON.stringify(echoOf(this.#response, this.#toolsKey, this.#echoBytes));
     const types = ['response.created', 'response.in_progress'] as const;
     return types
       .slice(this.#isCreated ? 1 : 0)
@@ -188,7 +192,10 @@ export class ResponseAssembler {
   terminal(): EventFrame {
     const type = terminalTypeOf(this.#response);
     this.#terminalWritten = true;
-    return this.#writer.raw(type, `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey))}`);
+    return this.#writer.raw(
+      type,
+      `"response":${JSON.stringify(echoOf(this.#response, this.#toolsKey, this.#echoBytes))}`,
+    );
   }
 
   #openItem({ header }: Extract<OutputEvent, { kind: 'open' }>, frames: EventFrame[]): void {

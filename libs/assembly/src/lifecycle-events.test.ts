@@ -3,6 +3,7 @@ import { newResponse, parseRequest, type ResponseObject } from '@turnpike/protoc
 import { message, parsed, read, run, USAGE } from '../testing/script.js';
 import { queuedEvents, ResponseAssembler, terminalEvent } from './index.js';
 
+const ECHO_BYTES = 10_000;
 const REQUEST = parseRequest(
   { model: 'm', background: true, tools: [{ type: 'function', name: 'f' }] },
   'http',
@@ -13,13 +14,14 @@ const QUEUED: ResponseObject = { ...newResponse('resp_1', REQUEST, 1_764_000_000
 const behind = () =>
   new ResponseAssembler(newResponse('resp_1', REQUEST, 1_764_000_000), {
     toolsKey: REQUEST.toolsKey,
+    echoBytes: ECHO_BYTES,
     sequence: 2,
   });
 
 describe('a response that waits for its turn', () => {
   it('is created and queued, and goes on with in_progress under the next numbers', () => {
     const events = [
-      ...read(queuedEvents(QUEUED, REQUEST.toolsKey)),
+      ...read(queuedEvents(QUEUED, REQUEST.toolsKey, ECHO_BYTES)),
       ...read(run(behind(), [parsed([message('hi')])])),
     ];
     expect(events.slice(0, 3)).toMatchObject([
@@ -37,7 +39,7 @@ describe('the terminal event', () => {
     const assembler = behind();
     const events = run(assembler, [parsed([message('hi')])]);
     const last = events.at(-1);
-    expect(terminalEvent(assembler.response, 1 + events.length)).toEqual(last);
+    expect(terminalEvent(assembler.response, 1 + events.length, ECHO_BYTES)).toEqual(last);
   });
 
   it('of a cancelled response is response.failed, which says cancelled and has no error', () => {
@@ -58,6 +60,6 @@ describe('the terminal event', () => {
   });
 
   it('is none of a response that has not ended', () => {
-    expect(() => terminalEvent(QUEUED, 2)).toThrow('has no terminal event');
+    expect(() => terminalEvent(QUEUED, 2, ECHO_BYTES)).toThrow('has no terminal event');
   });
 });

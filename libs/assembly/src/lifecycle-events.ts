@@ -17,9 +17,9 @@ export function terminalTypeOf({ status }: ResponseObject): TerminalEventType {
 }
 
 /** What the stream of a response that waits for its turn begins with: `response.created` and `response.queued`. */
-export function queuedEvents(response: ResponseObject, toolsKey: string): EventFrame[] {
+export function queuedEvents(response: ResponseObject, toolsKey: string, echoBytes: number): EventFrame[] {
   const writer = new EventWriter();
-  const fields = `"response":${JSON.stringify(echoOf(response, toolsKey))}`;
+  const fields = `"response":${JSON.stringify(echoOf(response, toolsKey, echoBytes))}`;
   return [writer.raw('response.created', fields), writer.raw('response.queued', fields)];
 }
 
@@ -27,8 +27,8 @@ export function queuedEvents(response: ResponseObject, toolsKey: string): EventF
  * The terminal event of a response that has ended, made from the response itself.
  * @param sequence number of the event
  */
-export function terminalEvent(response: ResponseObject, sequence: number): EventFrame {
-  const echo = echoOf(response, JSON.stringify(response.tools));
+export function terminalEvent(response: ResponseObject, sequence: number, echoBytes: number): EventFrame {
+  const echo = echoOf(response, JSON.stringify(response.tools), echoBytes);
   return new EventWriter(undefined, sequence).raw(
     terminalTypeOf(response),
     `"response":${JSON.stringify(echo)}`,

@@ -2,6 +2,9 @@ import type { OutputEvent, OutputHeader } from '@turnpike/formats';
 import { newResponse, parseRequest, type EventFrame, type Usage } from '@turnpike/protocol';
 import { ResponseAssembler, type Ending } from '../src/index.js';
 
+/** Most bytes that the events of these responses spend on tools and instructions. */
+export const ECHO_BYTES = 256 * 1024;
+
 /** One message of a model, as a test writes it down. */
 export interface Message {
   readonly header: OutputHeader;
@@ -51,6 +54,7 @@ export function assembler(request: Record<string, unknown> = {}, streamId?: stri
   const read = parseRequest({ model: 'm', ...request }, 'http');
   return new ResponseAssembler(newResponse('resp_1', read, 1_764_000_000), {
     toolsKey: read.toolsKey,
+    echoBytes: ECHO_BYTES,
     streamId,
   });
 }

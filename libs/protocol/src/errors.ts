@@ -56,6 +56,7 @@ export const ERRORS = {
     'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
   ],
   too_many_queued_responses: [429, 'rate_limit_error', 'Too many responses are queued on this connection.'],
+  too_many_connections_of_key: [429, 'rate_limit_error', 'Too many connections with this key.'],
   invalid_api_key: [401, 'authentication_error', 'Incorrect or missing API key.'],
   origin_not_allowed: [403, 'permission_error', 'Requests from this origin are not allowed.'],
   steering_not_supported: [400, 'invalid_request_error', 'This response cannot be steered.'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRequest } from './parse/request.js';
-import { MAX_ECHO_BYTES, echoOf, newResponse } from './response.js';
+import { echoOf, newResponse } from './response.js';
 
 const TOOL = { type: 'function', name: 'shell', parameters: { type: 'object', properties: {} } };
 
@@ -8,6 +8,8 @@ function responseTo(fields: Record<string, unknown>) {
   const request = parseRequest({ model: 'm', ...fields }, 'http');
   return { response: newResponse('resp_1', request, 1_764_000_000), request };
 }
+
+const ECHO_BYTES = 256 * 1024;
 
 describe('newResponse', () => {
   it('has every key that client schemas ask for, with the defaults of the request', () => {
@@ -122,20 +124,24 @@ describe('newResponse', () => {
 describe('echoOf', () => {
   it('repeats tools and instructions of usual size', () => {
     const { response, request } = responseTo({ instructions: 'Be brief.', tools: [TOOL] });
-    expect(echoOf(response, request.toolsKey)).toBe(response);
-    const long = responseTo({ instructions: 'i'.repeat(MAX_ECHO_BYTES - 200), tools: [TOOL] });
-    expect(echoOf(long.response, long.request.toolsKey)).toBe(long.response);
+    expect(echoOf(response, request.toolsKey, ECHO_BYTES)).toBe(response);
+    const long = responseTo({ instructions: 'i'.repeat(ECHO_BYTES - 200), tools: [TOOL] });
+    expect(echoOf(long.response, long.request.toolsKey, ECHO_BYTES)).toBe(long.response);
   });
 
   it.each([
-    ['tools', { tools: [{ ...TOOL, description: 'd'.repeat(MAX_ECHO_BYTES) }] }],
-    ['instructions', { instructions: 'i'.repeat(MAX_ECHO_BYTES), tools: [TOOL] }],
-    ['instructions of long characters', { instructions: '語'.repeat(MAX_ECHO_BYTES / 3), tools: [TOOL] }],
-    ['instructions of escapes', { instructions: '\u0001'.repeat(MAX_ECHO_BYTES / 6), tools: [TOOL] }],
+    ['tools', { tools: [{ ...TOOL, description: 'd'.repeat(ECHO_BYTES) }] }],
+    ['instructions', { instructions: 'i'.repeat(ECHO_BYTES), tools: [TOOL] }],
+    ['instructions of long characters', { instructions: '語'.repeat(ECHO_BYTES / 3), tools: [TOOL] }],
+    ['instructions of escapes', { instructions: '\u0001'.repeat(ECHO_BYTES / 6), tools: [TOOL] }],
   ])('leaves out both when %s are long, and changes nothing else', (_, fields) => {
     const { response, request } = responseTo(fields);
     const before = JSON.stringify(response);
-    expect(echoOf(response, request.toolsKey)).toEqual({ ...response, tools: [], instructions: null });
+    expect(echoOf(response, request.toolsKey, ECHO_BYTES)).toEqual({
+      ...response,
+      tools: [],
+      instructions: null,
+    });
     expect(JSON.stringify(response)).toBe(before);
   });
 });

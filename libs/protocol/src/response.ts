@@ -102,22 +102,19 @@ export function newResponse(id: string, request: ResponseRequest, createdAt: num
   };
 }
 
-/**
- * Most bytes of JSON that lifecycle events spend on tools and instructions. A Python client refuses messages over 1 MiB
- * (websockets' default), and a terminal event holds the output as well.
- */
-export const MAX_ECHO_BYTES = 256 * 1024;
-
 /** Most bytes that one UTF-16 unit takes in JSON: a control character, as \u0001. */
 const MAX_UNIT_BYTES = 6;
 
-/** The response as lifecycle events show it: long tools and instructions are left out rather than repeated. */
-export function echoOf(response: ResponseObject, toolsKey: string): ResponseObject {
+/**
+ * The response as lifecycle events show it: long tools and instructions are left out rather than repeated.
+ * @param echoBytes most bytes of JSON that they may take together
+ */
+export function echoOf(response: ResponseObject, toolsKey: string, echoBytes: number): ResponseObject {
   const instructions = response.instructions ?? '';
   const units = toolsKey.length + instructions.length;
-  if (units * MAX_UNIT_BYTES <= MAX_ECHO_BYTES) return response;
+  if (units * MAX_UNIT_BYTES <= echoBytes) return response;
   const fits =
-    units <= MAX_ECHO_BYTES &&
-    Buffer.byteLength(toolsKey) + Buffer.byteLength(JSON.stringify(instructions)) <= MAX_ECHO_BYTES;
+    units <= echoBytes &&
+    Buffer.byteLength(toolsKey) + Buffer.byteLength(JSON.stringify(instructions)) <= echoBytes;
   return fits ? response : { ...response, tools: [], instructions: null };
 }

@@ -59,7 +59,9 @@ export class BackgroundService {
         tenant,
         request: JSON.stringify({ ...body, input }),
         response,
-        events: request.stream ? queuedEvents(response, request.toolsKey).map(({ json }) => json) : undefined,
+        events: request.stream
+          ? queuedEvents(response, request.toolsKey, this.config.limits.echoBytes).map(({ json }) => json)
+          : undefined,
       },
       this.config.limits.backgroundQueued,
     );
@@ -131,8 +133,9 @@ export class BackgroundService {
     gone: AbortSignal,
   ): Promise<void> {
     const { jobs, responses, changes, runner } = this;
+    const { echoBytes } = this.config.limits;
     const isLeaving = (id: string) => runner.isStopping && !runner.runs(id);
-    return follow(response, sink, gone, { jobs, responses, changes, isLeaving });
+    return follow(response, sink, gone, { jobs, responses, changes, isLeaving, echoBytes });
   }
 
   async #ended(tenant: string, id: string): Promise<ResponseObject | undefined> {

@@ -9,6 +9,8 @@ export interface FollowParts {
   readonly jobs: BackgroundJobs;
   readonly responses: ResponseStore;
   readonly changes: Changes;
+  /** Most bytes that the terminal event spends on tools and instructions. */
+  readonly echoBytes: number;
   /** Whether the events of a response are not waited for any longer: the server stops. */
   readonly isLeaving: (id: string) => boolean;
 }
@@ -28,7 +30,7 @@ export async function follow(
   { tenant, id, after }: { readonly tenant: string; readonly id: string; readonly after: number },
   sink: EventSink,
   gone: AbortSignal,
-  { jobs, responses, changes, isLeaving }: FollowParts,
+  { jobs, responses, changes, isLeaving, echoBytes }: FollowParts,
 ): Promise<void> {
   let next = after + 1;
   while (!gone.aborted) {
@@ -48,7 +50,7 @@ export async function follow(
       if (job.status === 'ended') {
         const response = (await responses.find(tenant, id))?.response;
         if (response === undefined) throw new ApiError('response_not_found');
-        if (job.events > after) sink.send([terminalEvent(response, job.events)]);
+        if (job.events > after) sink.send([terminalEvent(response, job.events, echoBytes)]);
         return;
       }
       if (isLeaving(id)) return;

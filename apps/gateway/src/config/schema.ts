@@ -108,6 +108,16 @@ const limits = z.strictObject({
     .default(64 * MIB),
   /** WebSocket connections at once. */
   connections: z.int().min(1).default(10_000),
+  /** WebSocket connections of one key at once. */
+  connectionsPerKey: z.int().min(1).default(1_000),
+  /**
+   * Bytes of tools and instructions that lifecycle events repeat; longer ones are left out. A Python client refuses
+   * messages over 1 MiB (websockets' default), and a terminal event holds the output as well.
+   */
+  echoBytes: z
+    .int()
+    .min(0)
+    .default(256 * 1024),
   /** Bytes of requests that may wait for their lanes on one connection. */
   queuedBytes: z
     .int()

@@ -6,6 +6,7 @@ import type { Response } from 'express';
 import { BackgroundService } from '../background/background.service.js';
 import type { Config } from '../config/schema.js';
 import { CONFIG, STORE } from '../tokens.js';
+import { ResponsesGateway } from '../websocket/responses.gateway.js';
 import { answerWithEvents } from './background-stream.js';
 import { pageOf, parsePageQuery } from './page.js';
 
@@ -19,6 +20,7 @@ export class StoredResponsesController {
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(STORE) private readonly store: ResponseStore,
     @Inject(BackgroundService) private readonly background: BackgroundService,
+    @Inject(ResponsesGateway) private readonly connections: ResponsesGateway,
   ) {}
 
   /** Includes everything there is, whatever `include` names; there is no obfuscation, whatever is said of it. */
@@ -47,6 +49,7 @@ export class StoredResponsesController {
     const wasJob = await this.background.delete(tenant, id);
     const wasStored = await this.store.delete(tenant, id);
     if (!wasJob && !wasStored) throw unknown(id);
+    this.connections.forget(tenant, id);
     return { id, object: 'response', deleted: true };
   }
 

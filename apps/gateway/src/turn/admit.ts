@@ -11,7 +11,7 @@ import type { TurnParts } from './turn-run.js';
 export async function admit(
   request: ResponseRequest,
   tenant: string,
-  parts: Omit<TurnParts, 'keepAliveMs'>,
+  parts: Omit<TurnParts, 'keepAliveMs' | 'echoBytes'>,
 ): Promise<void> {
   const { base, items, known } = await beginningOf({ request, tenant }, parts);
   const history = () => historyOf(base);

@@ -33,7 +33,7 @@ export async function compactWindow(
   request: ResponseRequest,
   tenant: string,
   signal: AbortSignal,
-  parts: Omit<TurnParts, 'keepAliveMs'>,
+  parts: Omit<TurnParts, 'keepAliveMs' | 'echoBytes'>,
 ): Promise<CompactedWindow> {
   const { base, items, known } = await beginningOf({ request, tenant }, parts);
   const id = mintId('response');

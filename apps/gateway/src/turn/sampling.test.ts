@@ -56,7 +56,10 @@ async function run(
 ) {
   const { engine, requests, taken } = scripted(answers);
   const request = parseRequest({ model: 'm' }, 'http');
-  const assembler = new ResponseAssembler(newResponse('resp_1', request, 0), { toolsKey: '[]' });
+  const assembler = new ResponseAssembler(newResponse('resp_1', request, 0), {
+    toolsKey: '[]',
+    echoBytes: 1_000,
+  });
   assembler.begin();
   const frames: EventFrame[] = [];
   let begun = 0;

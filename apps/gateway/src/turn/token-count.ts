@@ -12,7 +12,7 @@ import type { TurnParts } from './turn-run.js';
 export async function countInputTokens(
   request: ResponseRequest,
   tenant: string,
-  parts: Omit<TurnParts, 'keepAliveMs'>,
+  parts: Omit<TurnParts, 'keepAliveMs' | 'echoBytes'>,
 ): Promise<number> {
   const { base, items, known } = await beginningOf({ request, tenant }, parts);
   const turn = new TurnContext({

@@ -19,6 +19,8 @@ export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
+  /** Most bytes that lifecycle events spend on tools and instructions. */
+  readonly echoBytes: number;
 }
 
 interface Ended extends Answered {
@@ -77,6 +79,7 @@ export class TurnRun {
     const format = artifactOf(admitted, Routing).format.name;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
+      echoBytes: this.#parts.echoBytes,
       streamId: request.streamId,
       sequence: background?.sequence,
       seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),

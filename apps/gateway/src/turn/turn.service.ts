@@ -32,6 +32,7 @@ export class TurnService {
       sealer,
       replays: new ReplayIndex(config.limits.replayBytes),
       keepAliveMs: config.limits.keepAliveMs,
+      echoBytes: config.limits.echoBytes,
     };
   }
 

@@ -102,6 +102,11 @@ export class Connection {
     await closed;
   }
 
+  /** A response was deleted: it cannot be continued from here any more. */
+  forget(tenant: string, id: string): void {
+    this.#parts.cache.take(tenant, id);
+  }
+
   /** The connection has reached its age: it says so, also when nothing runs, and closes once nothing does. */
   async #expire(): Promise<void> {
     this.#refusal = new ApiError('websocket_connection_limit_reached');

@@ -25,6 +25,8 @@ export interface Handshake {
 @WebSocketGateway()
 export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeApplicationShutdown {
   readonly #connections = new Set<Connection>();
+  /** How many connections each key has. */
+  readonly #byKey = new Map<string, number>();
   #draining = false;
 
   constructor(
@@ -36,6 +38,17 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
   /** Open connections. */
   get size(): number {
     return this.#connections.size;
+  }
+
+  /** Open connections of a key. */
+  sizeOf({ tenant, key }: Principal): number {
+    return this.#byKey.get(nameOf(tenant, key)) ?? 0;
+  }
+
+  /** A response was deleted: no connection goes on with it. */
+  forget(tenant: string, id: string): void {
+    for (const connection of this.#connections) connection.forget(tenant, id);
+    this.resume.take(tenant, id);
   }
 
   /** True once the server has been told to stop. */
@@ -56,8 +69,13 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
       lifetimeMs: limits.connectionMs,
       queuedBytes: limits.queuedBytes,
     });
+    const { tenant, key } = handshake.principal;
     this.#connections.add(connection);
-    client.on('close', () => this.#connections.delete(connection));
+    this.#count(nameOf(tenant, key), 1);
+    client.on('close', () => {
+      this.#connections.delete(connection);
+      this.#count(nameOf(tenant, key), -1);
+    });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -69,4 +87,15 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
     setMaxListeners(0, deadline, end);
     await Promise.all([...this.#connections].map((connection) => connection.drain(deadline, end)));
   }
+
+  #count(name: string, change: 1 | -1): void {
+    const count = (this.#byKey.get(name) ?? 0) + change;
+    if (count === 0) this.#byKey.delete(name);
+    else this.#byKey.set(name, count);
+  }
+}
+
+/** Names a key among those of all tenants. */
+function nameOf(tenant: string, key: string): string {
+  return JSON.stringify([tenant, key]);
 }

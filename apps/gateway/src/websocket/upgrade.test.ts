@@ -12,6 +12,7 @@ const OPEN: UpgradeState = {
   config: configSchema.parse({ allowedOrigins: ['https://chat.example.com'], limits: { connections: 2 } }),
   keys: new KeyRing([]),
   openConnections: 0,
+  connectionsOf: () => 0,
   draining: false,
 };
 const LOCKED: UpgradeState = {
@@ -150,6 +151,17 @@ describe('the decision', () => {
     expect(errorOf('/v1/responses', {}, { ...OPEN, openConnections: 2 })).toMatchObject({
       code: 'too_many_connections',
       status: 503,
+      retryAfter: 1,
+    });
+  });
+
+  it('is no while its key has as many connections as one may have', () => {
+    const busy = (count: number) => ({ ...OPEN, connectionsOf: () => count });
+    const { connectionsPerKey } = OPEN.config.limits;
+    expect(() => knock('/v1/responses', {}, busy(connectionsPerKey - 1))).not.toThrow();
+    expect(errorOf('/v1/responses', {}, busy(connectionsPerKey))).toMatchObject({
+      code: 'too_many_connections_of_key',
+      status: 429,
       retryAfter: 1,
     });
   });

@@ -12,6 +12,8 @@ const WEBSOCKET_PATH = /^(?:\/v1)?\/responses\/?$/;
 /** What is known about a server when somebody knocks. */
 export interface UpgradeState extends AdmissionState {
   readonly openConnections: number;
+  /** Open connections of a key. */
+  readonly connectionsOf: (principal: Principal) => number;
 }
 
 /** Headers that ask for another protocol. */
@@ -42,6 +44,9 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
   if (state.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
   if (state.openConnections >= state.config.limits.connections) {
     throw new ApiError('too_many_connections', { retryAfter: 1 });
+  }
+  if (state.connectionsOf(principal) >= state.config.limits.connectionsPerKey) {
+    throw new ApiError('too_many_connections_of_key', { retryAfter: 1 });
   }
   return principal;
 }
