@@ -222,6 +222,8 @@ describe('parseRequest', () => {
     ],
     ['an item', { model: 'm', input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content'],
     ['a tool', { model: 'm', tools: [{ type: 'function' }] }, 'missing_required_parameter', 'tools[0].name'],
+    ['a user that is too long', { model: 'm', user: 'u'.repeat(1_025) }, 'invalid_value', 'user'],
+    ['a model that is too long', { model: 'm'.repeat(1_025) }, 'invalid_value', 'model'],
     ['background that is a string', { model: 'm', background: 'yes' }, 'invalid_type', 'background'],
     [
       'background without store',

@@ -11,6 +11,9 @@ import { reasoningEffort, textFormat } from './settings.js';
 import { parseToolChoice } from './tool-choice.js';
 import { parseTools } from './tools.js';
 
+/** More than any client sends: OpenAI takes 64. Longer ones could make events too large for their clients. */
+const MAX_LABEL_CHARACTERS = 1_024;
+
 const contextManagement = z.object({
   type: z.literal('compaction'),
   compact_threshold: optional(z.int().min(1)),
@@ -28,9 +31,14 @@ const INCLUDABLE = [
   'message.output_text.logprobs',
 ] as const;
 
+/** A name that a response repeats in each of its lifecycle events. */
+const label = optional(
+  z.string().max(MAX_LABEL_CHARACTERS, `must have at most ${MAX_LABEL_CHARACTERS} characters`),
+);
+
 /** Fields of the request other than those that have parsers of their own. */
 const settings = z.object({
-  model: z.string().min(1),
+  model: z.string().min(1).max(MAX_LABEL_CHARACTERS),
   previous_response_id: optional(z.string().min(1)),
   instructions: optional(z.string()),
   parallel_tool_calls: withDefault(z.boolean(), () => true),
@@ -38,7 +46,7 @@ const settings = z.object({
   reasoning: withDefault(
     z.object({
       effort: optional(reasoningEffort),
-      summary: optional(z.string()),
+      summary: label,
       context: optional(z.enum(['auto', 'current_turn', 'all_turns'])),
     }),
     () => ({ effort: undefined, summary: undefined, context: undefined }),
@@ -46,7 +54,7 @@ const settings = z.object({
   text: withDefault(
     z.object({
       format: withDefault(textFormat, () => ({ type: 'text' as const })),
-      verbosity: optional(z.string()),
+      verbosity: label,
     }),
     () => ({ format: { type: 'text' as const }, verbosity: undefined }),
   ),
@@ -63,11 +71,11 @@ const settings = z.object({
   truncation: withDefault(z.enum(['auto', 'disabled']), () => 'disabled' as const),
   context_management: withDefault(list(contextManagement), () => []),
   append: withDefault(z.boolean(), () => false),
-  user: optional(z.string()),
-  safety_identifier: optional(z.string()),
-  prompt_cache_key: optional(z.string()),
+  user: label,
+  safety_identifier: label,
+  prompt_cache_key: label,
   prompt_cache_options: optional(z.object({ prewarm: optional(z.boolean()) })),
-  service_tier: optional(z.string()),
+  service_tier: label,
 });
 
 /** Features that change what an answer is: leaving them out silently would be wrong, so they are refused. */
