@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { gzipSync, brotliCompressSync, deflateSync } from 'node:zlib';
 import { textOf, type WireEvent } from '../e2e/socket-client.js';
-import { Stand } from '../conformance/stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from '../conformance/stream-rules.js';
 import { overBoth, postJson, type Body } from '../conformance/transports.js';
 

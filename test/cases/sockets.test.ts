@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { begin, FakeEngine, sse } from '../../libs/inference/testing/fake-engine.js';
 import { keysOf, startGateway } from '../e2e/platform.js';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
-import { Stand } from '../conformance/stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkStream, idOf, terminal } from '../conformance/stream-rules.js';
 import { connect, postJson, type Body } from '../conformance/transports.js';
 import { idsOf } from './scripted-engine.js';

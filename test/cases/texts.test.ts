@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { HARMONY, harmony } from '@turnpike/formats';
-import { Stand } from '../conformance/stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from '../conformance/stream-rules.js';
 import { connect, overBoth, postJson, type Body } from '../conformance/transports.js';
 import { SocketClient, textOf, type WireUsage } from '../e2e/socket-client.js';

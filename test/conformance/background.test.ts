@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout } from 'node:timers/promises';
 import type { WireEvent } from '../e2e/socket-client.js';
 import { responseShape } from './response-shape.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkStream, idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, postJson, readSse, type Body } from './transports.js';
 

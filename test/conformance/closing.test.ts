@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { configSchema } from '../../apps/gateway/src/config/schema.js';
 import { SocketClient } from '../e2e/socket-client.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkStream } from './stream-rules.js';
 import { connect, postJson } from './transports.js';
 

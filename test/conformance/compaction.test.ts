@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { textOf, type WireItem, type WireUsage } from '../e2e/socket-client.js';
 import { usage } from './response-shape.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, postJson, type Body } from './transports.js';
 

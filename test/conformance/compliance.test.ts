@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
 import { checkEvent } from './event-shape.js';
 import { responseShape } from './response-shape.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkError, terminal } from './stream-rules.js';
 import { connect, postJson, type Body } from './transports.js';
 

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { keysOf } from '../e2e/platform.js';
 import { SocketClient, type WireEvent } from '../e2e/socket-client.js';
 import { checkStream } from './stream-rules.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { normalised, overBoth, postJson, type Address } from './transports.js';
 
 const FRAME_BYTES = 64 * 1024;

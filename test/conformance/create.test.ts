@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkStream, idOf, terminal } from './stream-rules.js';
 import { connect, normalised, overBoth, type Body } from './transports.js';
 

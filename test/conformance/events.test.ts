@@ -5,7 +5,7 @@ import { SocketClient, type WireEvent, type WireUsage } from '../e2e/socket-clie
 import { interrupted, KINDS, WEATHER, type Kind } from './kinds.js';
 import { checkEvent } from './event-shape.js';
 import { usage } from './response-shape.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { STREAM_RULES, terminal } from './stream-rules.js';
 import { connect, overBoth, postJson, TRANSPORTS, type Transport } from './transports.js';
 

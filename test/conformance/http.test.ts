@@ -4,7 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { keysOf } from '../e2e/platform.js';
 import { SocketClient, type WireItem } from '../e2e/socket-client.js';
 import { KINDS } from './kinds.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { terminal } from './stream-rules.js';
 import { connect, normalised, postJson, type Body, type Client } from './transports.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { textOf, type WireItem } from '../e2e/socket-client.js';
 import { expectGone } from './continuations.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, type Body } from './transports.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { checkStream, idOf, terminal } from './stream-rules.js';
 import { postJson, type Body } from './transports.js';
 

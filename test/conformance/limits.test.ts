@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { textOf } from '../e2e/socket-client.js';
 import { WEATHER } from './kinds.js';
 import { responseShape } from './response-shape.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { terminal } from './stream-rules.js';
 import { overBoth, postJson } from './transports.js';
 

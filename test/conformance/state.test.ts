@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keysOf } from '../e2e/platform.js';
 import { SocketClient, textOf } from '../e2e/socket-client.js';
 import { expectGone, expectThere, notFound } from './continuations.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from './stream-rules.js';
 import { connect, overBoth, postJson, type Address } from './transports.js';
 

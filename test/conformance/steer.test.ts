@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { SocketClient, textOf, type WireEvent } from '../e2e/socket-client.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import type { Body } from './transports.js';
 
 let stand: Stand;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { textOf, type WireEvent, type WireItem } from '../e2e/socket-client.js';
-import { Stand } from './stand.js';
+import { Stand } from '../e2e/stand.js';
 import { idOf, terminal } from './stream-rules.js';
 import { normalised, overBoth } from './transports.js';
 

@@ -1,28 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { App, FAST, startGateway } from './platform.js';
-import { Recorder } from './recorder.js';
 import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
-let engine: App;
-let recorder: Recorder;
-let app: App & { cleanUp(): void };
+let stand: Stand;
 let client: SocketClient;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', ...FAST]);
-  recorder = await Recorder.start(engine.url);
-  app = await startGateway(recorder.url);
+  stand = await Stand.start();
 });
 afterAll(async () => {
-  await app.stop();
-  app.cleanUp();
-  await recorder.stop();
-  await engine.stop();
+  await stand.stop();
 });
 beforeEach(async () => {
-  client = await SocketClient.connect(app.url);
-  recorder.prompts.length = 0;
+  client = await SocketClient.connect(stand.url);
+  stand.prompts.length = 0;
 });
 afterEach(() => client.close());
 
@@ -63,11 +55,11 @@ describe('a response that stays open (append)', () => {
     expect(types).toEqual(['function_call', 'function_call', 'function_call', 'message']);
     expect(textOf(events)).toContain('3 tool outputs');
     // Each prompt continues the one before, token for token.
-    recorder.prompts.forEach((prompt, index) => {
-      const before = (recorder.prompts[index - 1] ?? []).slice(0, -2);
+    stand.prompts.forEach((prompt, index) => {
+      const before = (stand.prompts[index - 1] ?? []).slice(0, -2);
       expect(prompt.slice(0, before.length)).toEqual(before);
     });
-    const last = recorder.prompts.at(-1)?.length ?? 0;
+    const last = stand.prompts.at(-1)?.length ?? 0;
     expect(response.usage?.input_tokens).toBeLessThan(last);
     // The chain goes on as if its steps had been responses of their own.
     const next = await client.create({
@@ -85,13 +77,13 @@ describe('a response that stays open (append)', () => {
     const [call] = terminalOf(started).response.output.filter(({ call_id }) => call_id !== undefined);
     const output = { type: 'function_call_output', call_id: call?.call_id, output: 'found' };
     await client.create({ ...body, previous_response_id: terminalOf(started).response.id, input: [output] });
-    const apart = recorder.prompts.splice(0);
+    const apart = stand.prompts.splice(0);
     client.send({ type: 'response.create', model: 'sim', append: true, ...body, input });
     await client.until(() => all('response.done').length === 1);
     const [own] = all('response.done')[0]?.['output'] as WireItem[];
     client.send({ type: 'response.append', input: [{ ...output, call_id: own?.call_id }] });
     await client.until(() => all('response.completed').length === 3);
-    expect(recorder.prompts).toEqual(apart);
+    expect(stand.prompts).toEqual(apart);
   });
 
   it('refuses what no call waits for, and stays open', async () => {
@@ -130,7 +122,7 @@ describe('a response that stays open (append)', () => {
     client.send({ type: 'response.append', input: calls().map(outputOf) });
     await client.until(() => all('response.completed').length === 1);
     const { response } = terminalOf(client.events);
-    const api = new OpenAI({ apiKey: 'none', baseURL: `${app.url}/v1` });
+    const api = new OpenAI({ apiKey: 'none', baseURL: `${stand.url}/v1` });
     const stored = await api.responses.retrieve(response.id);
     expect(stored.output).toEqual(response.output);
     const next = await api.responses.create({
@@ -162,7 +154,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('belongs to connections', async () => {
-    const answer = await fetch(`${app.url}/v1/responses`, {
+    const answer = await fetch(`${stand.url}/v1/responses`, {
       method: 'POST',
       body: JSON.stringify({ model: 'sim', input: 'x', append: true }),
     });

@@ -1,29 +1,22 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { o200kHarmony } from '@turnpike/formats';
 import OpenAI from 'openai';
-import { App, FAST, keysOf, startGateway } from './platform.js';
-import { Recorder } from './recorder.js';
+import { keysOf } from './platform.js';
 import { SocketClient, terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
-let engine: App;
-let recorder: Recorder;
-let app: App & { cleanUp(): void };
+let stand: Stand;
 let client: SocketClient;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', ...FAST]);
-  recorder = await Recorder.start(engine.url);
-  app = await startGateway(recorder.url, keysOf('ann', 'bob'));
+  stand = await Stand.start(keysOf('ann', 'bob'));
 });
 afterAll(async () => {
-  await app.stop();
-  app.cleanUp();
-  await recorder.stop();
-  await engine.stop();
+  await stand.stop();
 });
 beforeEach(async () => {
-  client = await SocketClient.connect(app.url, '/v1/responses', { authorization: 'Bearer ann' });
-  recorder.prompts.length = 0;
+  client = await SocketClient.connect(stand.url, '/v1/responses', { authorization: 'Bearer ann' });
+  stand.prompts.length = 0;
 });
 afterEach(() => client.close());
 
@@ -37,7 +30,7 @@ async function post(
   body: unknown,
   key = 'ann',
 ): Promise<{ status: number; body: Record<string, unknown> }> {
-  const answer = await fetch(`${app.url}${path}`, {
+  const answer = await fetch(`${stand.url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify(body),
@@ -78,12 +71,12 @@ describe('compaction_trigger', () => {
     const input = [{ role: 'developer', content: 'Rules.' }, output[0], user('beta [sim calls=0]')];
     const next = await client.create({ store: false, input });
     expect(textOf(next)).toContain('You said: "beta". (message 1');
-    const prompt = o200kHarmony().decode(recorder.prompts.at(-1) ?? []);
+    const prompt = o200kHarmony().decode(stand.prompts.at(-1) ?? []);
     expect(prompt).toMatch(/Notes on the earlier conversation[^]*You said: [^]*beta/);
     const { status, body } = await post('/v1/responses', { model: 'sim', store: false, input });
     expect(status).toBe(200);
     expect(JSON.stringify(body)).toContain('beta');
-    expect(recorder.prompts.at(-1)).toEqual(recorder.prompts.at(-2));
+    expect(stand.prompts.at(-1)).toEqual(stand.prompts.at(-2));
   });
 
   it('works over HTTP, and is no item', async () => {
@@ -92,20 +85,20 @@ describe('compaction_trigger', () => {
       input: [user('alpha [sim calls=0]'), TRIGGER],
     });
     expect((body['output'] as WireItem[]).map(({ type }) => type)).toEqual(['compaction']);
-    const answer = await fetch(`${app.url}/v1/responses/${String(body['id'])}/input_items`, {
+    const answer = await fetch(`${stand.url}/v1/responses/${String(body['id'])}/input_items`, {
       headers: { authorization: 'Bearer ann' },
     });
     const { data } = (await answer.json()) as { data: WireItem[] };
     expect(data.map(({ type }) => type)).toEqual(['message']);
     // Continued by id, the conversation begins with its summary.
-    const before = recorder.prompts.at(-1)?.length ?? 0;
+    const before = stand.prompts.at(-1)?.length ?? 0;
     const next = await post('/v1/responses', {
       model: 'sim',
       previous_response_id: body['id'],
       input: 'beta [sim calls=0]',
     });
     expect(JSON.stringify(next.body)).toContain('beta');
-    expect(recorder.prompts.at(-1)?.length).toBeLessThan(before + 200);
+    expect(stand.prompts.at(-1)?.length).toBeLessThan(before + 200);
   });
 
   it('has to be the last item, and its calls answered', async () => {
@@ -119,7 +112,7 @@ describe('compaction_trigger', () => {
   it('can be interrupted by leaving: the next request on another connection works', async () => {
     client.send({ type: 'response.create', model: 'sim', input: [user(words(3000)), TRIGGER] });
     client.close();
-    const other = await SocketClient.connect(app.url, '/v1/responses', { authorization: 'Bearer ann' });
+    const other = await SocketClient.connect(stand.url, '/v1/responses', { authorization: 'Bearer ann' });
     expect(textOf(await other.create({ input: 'still there' }))).toContain('still there');
     other.close();
   });
@@ -197,7 +190,7 @@ describe('context_management', () => {
     const events = await client.create({ ...settings, previous_response_id: called.id, input: [output] });
     expect(responseOf(events).output[0]?.type).toBe('compaction');
     expect(textOf(events)).toMatch(/The tool said: "word0 .* You said: "go"\. \(message 1, 1 tool output\)/);
-    const prompt = o200kHarmony().decode(recorder.prompts.at(-1) ?? []);
+    const prompt = o200kHarmony().decode(stand.prompts.at(-1) ?? []);
     expect(prompt).toMatch(/go \[sim[^]*Notes on the earlier[^]*to=functions\.look[^]*word299/);
   });
 
@@ -209,12 +202,12 @@ describe('context_management', () => {
     expect(output[0]?.type).toBe('compaction');
     const more = user('more [sim calls=0]');
     const later = { ...settings, context_management: [] };
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     await client.create({ ...later, previous_response_id: id, input: [more] });
     await post('/v1/responses', { model: 'sim', ...later, previous_response_id: id, input: [more] });
     await client.create({ ...later, input: [said, ...output, more] });
     await client.create({ ...later, input: [...output, more] });
-    const [byId, ...others] = recorder.prompts;
+    const [byId, ...others] = stand.prompts;
     for (const prompt of others) expect(prompt).toEqual(byId);
     expect(others).toHaveLength(3);
   });
@@ -225,7 +218,7 @@ describe('context_management', () => {
       input: `${words(300)} [sim calls=0]`,
       tools: TOOLS,
     });
-    const api = new OpenAI({ apiKey: 'ann', baseURL: `${app.url}/v1` });
+    const api = new OpenAI({ apiKey: 'ann', baseURL: `${stand.url}/v1` });
     const stored = await api.responses.retrieve(responseOf(first).id);
     expect(stored.output).toEqual(responseOf(first).output);
   });
@@ -284,7 +277,7 @@ describe('POST /v1/responses/compact', () => {
   });
 
   it('works with the openai SDK', async () => {
-    const api = new OpenAI({ apiKey: 'ann', baseURL: `${app.url}/v1` });
+    const api = new OpenAI({ apiKey: 'ann', baseURL: `${stand.url}/v1` });
     const window = await api.responses.compact({ model: 'sim', input: 'alpha' });
     expect(window.output.map(({ type }) => type)).toEqual(['message', 'compaction']);
   });

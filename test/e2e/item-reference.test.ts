@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { App, FAST, keysOf, startGateway } from './platform.js';
+import { keysOf } from './platform.js';
 import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
-let engine: App;
-let gateway: Awaited<ReturnType<typeof startGateway>>;
+let stand: Stand;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
-  gateway = await startGateway(engine.url, keysOf('alice', 'bob'));
+  stand = await Stand.start(keysOf('alice', 'bob'));
 });
 afterAll(async () => {
-  await gateway.stop();
-  gateway.cleanUp();
-  await engine.stop();
+  await stand.stop();
 });
 
 async function post(key: string, body: Record<string, unknown>) {
-  const answer = await fetch(`${gateway.url}/v1/responses`, {
+  const answer = await fetch(`${stand.url}/v1/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({ model: 'sim', ...body }),
@@ -37,7 +34,7 @@ describe('item_reference', () => {
     const { body } = await post('alice', { input });
     const text = body.output.flatMap(({ content }) => content ?? []).map((part) => part.text);
     expect(text.join('')).toContain('You said: "go on". (message 2');
-    const client = await SocketClient.connect(gateway.url, '/v1/responses', {
+    const client = await SocketClient.connect(stand.url, '/v1/responses', {
       authorization: 'Bearer alice',
     });
     const events = await client.create({ input });

@@ -3,34 +3,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { harmony } from '@turnpike/formats';
-import { App, FAST, startGateway } from './platform.js';
-import { Recorder } from './recorder.js';
 import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
 /** Items and tools that this server runs none of: taken, kept as they are, and shown to the model in words. */
-let engine: App;
-let recorder: Recorder;
-let gateway: Awaited<ReturnType<typeof startGateway>>;
+let stand: Stand;
 let socket: SocketClient;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
-  recorder = await Recorder.start(engine.url);
-  gateway = await startGateway(recorder.url);
-  socket = await SocketClient.connect(gateway.url);
+  stand = await Stand.start();
+  socket = await SocketClient.connect(stand.url);
 });
 afterAll(async () => {
   socket.close();
-  await gateway.stop();
-  gateway.cleanUp();
-  await recorder.stop();
-  await engine.stop();
+  await stand.stop();
 });
 
 type Answer = { id: string; status: string; output: WireItem[]; turnpike?: unknown; error?: unknown };
 
 async function post(body: Record<string, unknown>): Promise<Answer> {
-  const answer = await fetch(`${gateway.url}/v1/responses`, {
+  const answer = await fetch(`${stand.url}/v1/responses`, {
     method: 'POST',
     body: JSON.stringify({ model: 'sim', ...body }),
   });
@@ -38,7 +30,7 @@ async function post(body: Record<string, unknown>): Promise<Answer> {
 }
 
 function lastPrompt(): string {
-  return harmony().tokenizer.decode(recorder.prompts.at(-1) ?? []);
+  return harmony().tokenizer.decode(stand.prompts.at(-1) ?? []);
 }
 
 const BASE64 = 'QUJDREVGRw==';
@@ -79,7 +71,7 @@ describe('items of tools that others run', () => {
     expect(lastPrompt()).toContain('Generated an image.');
     expect(lastPrompt()).not.toContain(BASE64);
     const listed = (await (
-      await fetch(`${gateway.url}/v1/responses/${first.id}/input_items?order=asc`)
+      await fetch(`${stand.url}/v1/responses/${first.id}/input_items?order=asc`)
     ).json()) as { data: unknown[] };
     expect(listed.data.slice(0, ITEMS.length)).toEqual(ITEMS);
     const prompt = lastPrompt();
@@ -91,9 +83,9 @@ describe('items of tools that others run', () => {
   it('get ids where they have none', async () => {
     const bare = ITEMS.map(({ id: _id, ...item }) => item);
     const { id } = await post({ input: [...bare, ASK] });
-    const listed = (await (
-      await fetch(`${gateway.url}/v1/responses/${id}/input_items?order=asc`)
-    ).json()) as { data: WireItem[] };
+    const listed = (await (await fetch(`${stand.url}/v1/responses/${id}/input_items?order=asc`)).json()) as {
+      data: WireItem[];
+    };
     const prefixes = listed.data.map((item) => item.id?.split('_')[0]);
     expect(prefixes.slice(0, bare.length)).toEqual(['sh', 'sho', 'lsh', 'lsho', 'ci', 'ig', 'mcp', 'cfg']);
   });
@@ -174,12 +166,11 @@ it('what items set, brought and left open is still known after a restart', async
   const search = { type: 'tool_search', execution: 'client', parameters: { type: 'object', properties: {} } };
   const found = { type: 'function', name: 'lookup', defer_loading: true };
   const over = async (body: Record<string, unknown>) => {
-    const app = await startGateway(recorder.url, store);
-    const client = await SocketClient.connect(app.url);
+    const app = await stand.gateway(store);
+    const client = await SocketClient.connect(stand.url);
     const { response } = terminalOf(await client.create(body));
     client.close();
     await app.stop();
-    app.cleanUp();
     return response;
   };
   const first = await over({
@@ -219,21 +210,20 @@ describe('tools that nobody here runs', () => {
   const tools = [lookup, ...hosted.map((type) => ({ type, server_label: 'secret' }))];
 
   it('are taken, echoed, not shown, and reported by their types', async () => {
-    const from = gateway.output().length;
+    const from = stand.output.length;
     const answer = await post({ tools, input: [ASK] });
     expect(answer).toMatchObject({ status: 'completed', turnpike: { dropped_tools: hosted } });
     expect((answer as unknown as { tools: unknown[] }).tools).toHaveLength(tools.length);
     expect(lastPrompt()).toContain('type lookup');
     for (const type of hosted) expect(lastPrompt()).not.toContain(type);
     const logged = () =>
-      gateway
-        .output()
+      stand.output
         .slice(from)
         .split('\n')
         .find((line) => line.includes(answer.id));
     while (logged() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(JSON.parse(logged() ?? '')).toMatchObject({ dropped_tools: hosted });
-    expect(gateway.output().slice(from)).not.toContain('secret');
+    expect(stand.output.slice(from)).not.toContain('secret');
     expect(await post({ tools: [lookup], input: [ASK] })).not.toHaveProperty('turnpike');
   });
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { harmony } from '@turnpike/formats';
-import { App, FAST, startGateway } from './platform.js';
-import { Recorder } from './recorder.js';
 import { SocketClient, terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
 /** Search for tools by the client: called by the model, answered with tools, which can then be called. */
 const SEARCH = {
@@ -22,23 +21,16 @@ const NOTES = { type: 'namespace', name: 'mcp__notes', description: 'Notes.', to
 const TOOLS = [SEARCH, NOTES, { type: 'web_search' }];
 const ASK = { role: 'user', content: 'Use lookup_notes please. [sim calls=2]' };
 
-let engine: App;
-let recorder: Recorder;
-let gateway: Awaited<ReturnType<typeof startGateway>>;
+let stand: Stand;
 let socket: SocketClient;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
-  recorder = await Recorder.start(engine.url);
-  gateway = await startGateway(recorder.url, ['limits: { replayBytes: 0 }']);
-  socket = await SocketClient.connect(gateway.url);
+  stand = await Stand.start(['limits: { replayBytes: 0 }']);
+  socket = await SocketClient.connect(stand.url);
 });
 afterAll(async () => {
   socket.close();
-  await gateway.stop();
-  gateway.cleanUp();
-  await recorder.stop();
-  await engine.stop();
+  await stand.stop();
 });
 
 type Transport = 'websocket' | 'http';
@@ -46,7 +38,7 @@ type Transport = 'websocket' | 'http';
 /** The events of one response, or the one error. */
 async function create(transport: Transport, body: Record<string, unknown>): Promise<WireEvent[]> {
   if (transport === 'websocket') return socket.create(body);
-  const answer = await fetch(`${gateway.url}/v1/responses`, {
+  const answer = await fetch(`${stand.url}/v1/responses`, {
     method: 'POST',
     body: JSON.stringify({ model: 'sim', stream: true, ...body }),
   });
@@ -131,9 +123,9 @@ describe('a search for tools by the client', () => {
   });
 
   it('hides what is to be searched for until it is found', async () => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     await exchange('websocket', 'id');
-    const [before = '', after = ''] = recorder.prompts.map((prompt) => harmony().tokenizer.decode(prompt));
+    const [before = '', after = ''] = stand.prompts.map((prompt) => harmony().tokenizer.decode(prompt));
     expect(before).toContain('type tool_search = (_: {\nquery: string,\n}) => any;');
     expect(before).toContain('// What can be found:\n// - mcp__notes: Notes.');
     expect(before).not.toContain('type lookup_notes');
@@ -189,12 +181,12 @@ describe('a search for tools by the client', () => {
 
 describe('a search for tools by the server', () => {
   it('is done by showing everything', async () => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const events = await create('http', { tools: [{ type: 'tool_search' }, NOTES], input: [ASK] });
     expect(callsOf(events)).toEqual([
       expect.objectContaining({ type: 'function_call', name: 'lookup_notes', namespace: 'mcp__notes' }),
     ]);
     expect(terminalOf(events).response).not.toHaveProperty('turnpike');
-    expect(harmony().tokenizer.decode(recorder.prompts[0] ?? [])).not.toContain('tool_search');
+    expect(harmony().tokenizer.decode(stand.prompts[0] ?? [])).not.toContain('tool_search');
   });
 });

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { harmony } from '@turnpike/formats';
-import { App, FAST, startGateway } from './platform.js';
-import { Recorder } from './recorder.js';
 import { SocketClient, terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
+import { Stand } from './stand.js';
 
 /** What `tool_choice` and its neighbours promise, whatever the model would rather do. */
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
@@ -22,23 +21,16 @@ const TOOLS = [WEATHER, TRAINS, NOTE, FILES];
 /** A question that the model would answer without a tool. */
 const ASK = 'What is your name? [sim calls=0]';
 
-let engine: App;
-let recorder: Recorder;
-let gateway: Awaited<ReturnType<typeof startGateway>>;
+let stand: Stand;
 let socket: SocketClient;
 
 beforeAll(async () => {
-  engine = await App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]);
-  recorder = await Recorder.start(engine.url);
-  gateway = await startGateway(recorder.url);
-  socket = await SocketClient.connect(gateway.url);
+  stand = await Stand.start();
+  socket = await SocketClient.connect(stand.url);
 });
 afterAll(async () => {
   socket.close();
-  await gateway.stop();
-  gateway.cleanUp();
-  await recorder.stop();
-  await engine.stop();
+  await stand.stop();
 });
 
 type Transport = 'websocket' | 'http';
@@ -47,7 +39,7 @@ type Transport = 'websocket' | 'http';
 async function create(transport: Transport, body: Record<string, unknown>): Promise<WireEvent[]> {
   const request = { tools: TOOLS, ...body };
   if (transport === 'websocket') return socket.create(request);
-  const answer = await fetch(`${gateway.url}/v1/responses`, {
+  const answer = await fetch(`${stand.url}/v1/responses`, {
     method: 'POST',
     body: JSON.stringify({ model: 'sim', stream: true, ...request }),
   });
@@ -105,7 +97,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
   });
 
   it('makes valid arguments of a forced call, and goes on from it token for token', async () => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const choice = { type: 'function', name: 'get_trains' };
     const first = await create(transport, { input: ASK, tool_choice: choice });
     const [call] = callsOf(first);
@@ -115,7 +107,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
       input: [{ type: 'function_call_output', call_id: call?.call_id, output: 'at noon' }],
     });
     expect(textOf(second)).toContain('at noon');
-    const [plain = [], opened = [], next = []] = recorder.prompts;
+    const [plain = [], opened = [], next = []] = stand.prompts;
     const { tokenizer } = harmony();
     expect(tokenizer.decode(opened)).toMatch(
       /to=functions\.get_trains<\|channel\|>commentary <\|constrain\|>json<\|message\|>$/,
@@ -136,7 +128,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
     const events = await create(transport, { input: 'x [sim limit=1]', tool_choice: 'required' });
     expect(callsOf(events)).toHaveLength(1);
     const state = async () =>
-      (await (await fetch(`${engine.url}/debug/state`)).json()) as {
+      (await (await fetch(`${stand.engineUrl}/debug/state`)).json()) as {
         running: number;
         tokens_generated: number;
       };
@@ -182,7 +174,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
         input: `use ${name}`,
         tool_choice: { type: 'allowed_tools', mode: 'auto', tools },
       });
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const allowed = await ask('get_trains', [{ type: 'function', name: 'get_trains' }]);
     expect(callsOf(allowed)).toEqual([expect.objectContaining({ name: 'get_trains' })]);
     for (const tools of [[{ type: 'function', name: 'get_weather' }], []]) {
@@ -191,7 +183,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
       expect(terminalOf(refused).response.status).toBe('completed');
       expect(textOf(refused)).toContain('use get_trains');
     }
-    const [first = [], second = []] = recorder.prompts;
+    const [first = [], second = []] = stand.prompts;
     expect(second).toEqual(first);
   });
 
@@ -213,7 +205,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
     [{ max_tool_calls: 2 }, 2],
     [{}, 3],
   ])('come in the number that is wanted: %j', async (limit, expected) => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const first = await create(transport, { input: 'go [sim parallel=3]', ...limit });
     const calls = callsOf(first);
     expect(calls).toHaveLength(expected);
@@ -232,7 +224,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
     });
     expect(terminalOf(second).response.status).toBe('completed');
     // What was not delivered is not in the chain either.
-    const next = harmony().tokenizer.decode(recorder.prompts.at(-1) ?? []);
+    const next = harmony().tokenizer.decode(stand.prompts.at(-1) ?? []);
     expect(next.match(/assistant to=functions\.get_weather/g)).toHaveLength(expected);
   });
 
@@ -268,7 +260,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
   });
 
   it('of a namespace carry it beside their bare name, and their outputs go on', async () => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const first = await create(transport, { input: 'x [sim tool=mcp__files.read]' });
     const [call] = callsOf(first);
     expect(call).toMatchObject({ type: 'function_call', name: 'read', namespace: 'mcp__files' });
@@ -278,9 +270,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
       input: [output],
     });
     expect(textOf(second)).toContain('Buy milk.');
-    expect(harmony().tokenizer.decode(recorder.prompts.at(-1) ?? [])).toContain(
-      'mcp__files.read to=assistant',
-    );
+    expect(harmony().tokenizer.decode(stand.prompts.at(-1) ?? [])).toContain('mcp__files.read to=assistant');
     // A client that keeps its own history sends the call back as it got it.
     const { status: _status, ...sent } = call ?? { type: '' };
     const replay = await create(transport, {
@@ -290,7 +280,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
   });
 
   it('are made beside hosted tools, which are accepted and not shown to the model', async () => {
-    recorder.prompts.length = 0;
+    stand.prompts.length = 0;
     const hosted = [
       'web_search',
       'web_search_preview',
@@ -308,7 +298,7 @@ describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => 
     const search = { type: 'tool_search', execution: 'server' };
     const events = await create(transport, { input: 'list files', tools: [...hosted, search, WEATHER] });
     expect(callsOf(events)).toEqual([expect.objectContaining({ name: 'get_weather' })]);
-    const prompt = harmony().tokenizer.decode(recorder.prompts[0] ?? []);
+    const prompt = harmony().tokenizer.decode(stand.prompts[0] ?? []);
     expect(prompt.match(/^type \S+ = /gm)).toEqual(['type get_weather = ']);
     const alone = await create(transport, { input: 'list files', tools: hosted });
     expect(textOf(alone)).toContain('list files');

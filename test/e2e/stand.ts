@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { App, FAST, startGateway } from '../e2e/platform.js';
-import { Recorder } from '../e2e/recorder.js';
+import { App, FAST, startGateway } from './platform.js';
+import { Recorder } from './recorder.js';
 import { harmony } from '@turnpike/formats';
-import type { Address } from './transports.js';
 
 /** The built gateway in front of the built engine, with every prompt recorded on the way. */
-export class Stand implements Address {
+export class Stand {
   readonly #engine: App;
   readonly #recorder: Recorder;
   readonly #gateways: Awaited<ReturnType<typeof startGateway>>[] = [];
@@ -35,6 +34,16 @@ export class Stand implements Address {
   /** Base URL of the gateway. */
   get url(): string {
     return this.#url;
+  }
+
+  /** Base URL of the engine itself. */
+  get engineUrl(): string {
+    return this.#engine.url;
+  }
+
+  /** Prompts so far, as token ids; a test may empty it. */
+  get prompts(): number[][] {
+    return this.#recorder.prompts;
   }
 
   /** Everything the first gateway wrote. */
