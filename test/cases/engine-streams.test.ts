@@ -4,6 +4,7 @@ import { textOf, type WireEvent, type WireItem } from '../e2e/socket-client.js';
 import { usage } from '../conformance/response-shape.js';
 import { idOf, itemsOf, terminal } from '../conformance/stream-rules.js';
 import { normalised, overBoth, postJson, type Body } from '../conformance/transports.js';
+import { answerOf, callOf, PATCH, START, THINK, TOOLS, WEATHER } from './harmony-texts.js';
 import { byToken, idsOf, ScriptedEngine, whole, type Script } from './scripted-engine.js';
 
 /** Reported failures of servers with what engines send, each by its number. What a case gives as chat deltas is Harmony here. */
@@ -21,16 +22,6 @@ afterAll(async () => {
 });
 const here = () => gateway;
 
-const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-const WEATHER = { type: 'function', name: 'get_weather', parameters: CITY };
-const PATCH = { type: 'custom', name: 'apply_patch' };
-const TOOLS = [WEATHER, PATCH, { type: 'function', name: 'f' }, { type: 'function', name: 'web-browsing' }];
-
-const START = '<|start|>assistant';
-const THINK = `<|channel|>analysis<|message|>need tool<|end|>${START}`;
-const callOf = (name: string, args: string) =>
-  `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}`;
-const answerOf = (text: string) => `<|channel|>final<|message|>${text}`;
 const typesOf = (events: readonly WireEvent[]) =>
   normalised(events).map(({ type }) => type.replace('response.', ''));
 const outputOf = (events: readonly WireEvent[]) => terminal(events).response.output;

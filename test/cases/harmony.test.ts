@@ -3,6 +3,7 @@ import { startGateway } from '../e2e/platform.js';
 import { SocketClient, textOf, type WireEvent, type WireItem } from '../e2e/socket-client.js';
 import { terminal } from '../conformance/stream-rules.js';
 import { overBoth } from '../conformance/transports.js';
+import { answerOf, callOf, START, THINK, TOOLS } from './harmony-texts.js';
 import { byToken, idsOf, ScriptedEngine, whole } from './scripted-engine.js';
 
 /** Reported failures of servers with what gpt-oss writes, each by its number. */
@@ -20,16 +21,6 @@ afterAll(async () => {
 });
 const here = () => gateway;
 
-const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-const WEATHER = { type: 'function', name: 'get_weather', parameters: CITY };
-const PATCH = { type: 'custom', name: 'apply_patch' };
-const TOOLS = [WEATHER, PATCH, { type: 'function', name: 'f' }, { type: 'function', name: 'web-browsing' }];
-
-const START = '<|start|>assistant';
-const THINK = `<|channel|>analysis<|message|>need tool<|end|>${START}`;
-const callOf = (name: string, args: string) =>
-  `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}`;
-const answerOf = (text: string) => `<|channel|>final<|message|>${text}`;
 const outputOf = (events: readonly WireEvent[]) => terminal(events).response.output;
 const spoken = (item: WireItem) =>
   item.arguments ?? item['input'] ?? item.content?.map(({ text }) => text).join('');
