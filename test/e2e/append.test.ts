@@ -110,6 +110,23 @@ describe('a response that stays open (append)', () => {
     await client.until(() => all('response.completed').length === 1);
   });
 
+  it('makes as many calls as it may in all, and then answers', async () => {
+    client.send({
+      type: 'response.create',
+      model: 'sim',
+      append: true,
+      tools: TOOLS,
+      max_tool_calls: 1,
+      tool_choice: 'required',
+      input: 'x [sim calls=3]',
+    });
+    await client.until(() => all('response.done').length === 1);
+    client.send({ type: 'response.append', input: calls().map(outputOf) });
+    await client.until(() => all('response.completed').length === 1);
+    expect(calls()).toHaveLength(1);
+    expect(textOf(client.events)).toContain('1 tool output');
+  });
+
   it('is stored whole, with what was appended in its chain', async () => {
     client.send({
       type: 'response.create',

@@ -142,6 +142,17 @@ describe('response.steer', () => {
     await client.until(() => first('response.completed') !== undefined);
   });
 
+  it('is refused when too much waits', async () => {
+    const id = await begin({ input: 'one [sim stall=400 tokens=20]' });
+    const send = (input: string) => client.send({ type: 'response.steer', previous_response_id: id, input });
+    send('x'.repeat(2 * 1024 * 1024));
+    for (let count = 0; count < 17; count++) send(`${count}`);
+    await client.until(() => all('response.steer.failed').length === 2);
+    for (const { error } of all('response.steer.failed')) expect(error?.code).toBe('too_many_pending_steers');
+    expect(all('response.steer.accepted')).toHaveLength(16);
+    await client.until(() => all('response.completed').length + all('response.incomplete').length === 2);
+  });
+
   it('is refused after the end', async () => {
     const id = terminalOf(await client.create({ input: 'one' })).response.id;
     client.send({ type: 'response.steer', previous_response_id: id, input: 'x' });

@@ -114,8 +114,8 @@ export class OutputRules {
     const { tools, bindsAnswer, steered } = this.#options;
     // Calls that have been made belong together with those beside them: the client answers them all.
     if (this.#calls === 0 && steered?.() === true) return 'steered';
-    if (this.#calls >= tools.maxCalls) return 'enough';
-    if (isCallHeader(header)) return this.#allows(header) ? undefined : 'unasked';
+    if (this.#calls > 0 && this.#calls >= tools.maxCalls) return 'enough';
+    if (isCallHeader(header)) return tools.maxCalls > 0 && this.#allows(header) ? undefined : 'unasked';
     if (this.#awaitsCall) return 'uncalled';
     if (!isAnswer(header) || this.#calls > 0) return undefined;
     if (tools.required) return 'uncalled';

@@ -9,8 +9,9 @@ export interface Steer {
   readonly items: readonly MessageItem[];
 }
 
-/** Submissions that may wait for the end of one response. */
+/** What may wait for the end of one response: submissions, and characters of all of them as JSON. */
 const MAX_STEERS = 16;
+const MAX_STEER_CHARACTERS = 1024 * 1024;
 
 export interface ResponseControlOptions {
   readonly assembler: ResponseAssembler;
@@ -57,7 +58,10 @@ export class ResponseControl {
    */
   steer(items: readonly MessageItem[]): void {
     if (!this.#options.steerable) throw new ApiError('steering_not_supported');
-    if (this.#steers.length >= MAX_STEERS) throw new ApiError('too_many_pending_steers');
+    const characters = JSON.stringify([this.#steers, items]).length;
+    if (this.#steers.length >= MAX_STEERS || characters > MAX_STEER_CHARACTERS) {
+      throw new ApiError('too_many_pending_steers');
+    }
     const id = mintId('steer');
     this.#steers.push({ id, items });
     this.#notice('response.steer.accepted', { steer: { id, previous_response_id: this.#id } });

@@ -5,7 +5,7 @@ import type { TurnOutcome } from '../turn/turn-input.js';
 import { noticeFrame } from './frames.js';
 
 /** Responses of a connection for which steering input may be kept at once. */
-const MAX_HELD = 64;
+const MAX_HELD = 16;
 
 /**
  * What becomes of steering input once its response has ended: a response that follows by itself, or, when the client has
