@@ -158,7 +158,12 @@ describe('an answer', () => {
 describe('a memory budget', () => {
   it('counts what a response holds beside its items', async () => {
     const make = async () => {
-      const body = JSON.stringify({ model: 'sim', input: 'x', generate: false, user: 'u'.repeat(300_000) });
+      const body = JSON.stringify({
+        model: 'sim',
+        input: 'x',
+        generate: false,
+        instructions: 'i'.repeat(300_000),
+      });
       const answer = await fetch(`${app.url}/v1/responses`, { method: 'POST', body });
       return ((await answer.json()) as { id: string }).id;
     };

@@ -33,9 +33,14 @@ export class ResumeWindow {
     return this.#parked.size;
   }
 
-  /** Keeps the responses of a connection that was lost; the cache belongs to the window from here on. */
+  /**
+   * Keeps the responses of a connection that was lost; the cache belongs to the window from here on. One that has more
+   * by now is kept anew.
+   */
   park(cache: ConnectionCache): void {
     const { windowMs, bytes } = this.#limits;
+    const before = [...this.#parked].find((parked) => parked.cache === cache);
+    if (before !== undefined) this.#drop(before);
     if (windowMs === 0 || cache.size === 0 || cache.retainedBytes > bytes) return cache.clear();
     const parked: Parked = {
       cache,
@@ -65,9 +70,13 @@ export class ResumeWindow {
   }
 
   #forget(parked: Parked): void {
+    if (this.#drop(parked)) parked.cache.clear();
+  }
+
+  #drop(parked: Parked): boolean {
     clearTimeout(parked.timer);
-    if (!this.#parked.delete(parked)) return;
-    this.#bytes -= parked.bytes;
-    parked.cache.clear();
+    const was = this.#parked.delete(parked);
+    if (was) this.#bytes -= parked.bytes;
+    return was;
   }
 }

@@ -22,7 +22,7 @@ export type TurnState =
  * - `dispatched`: an engine has the prompt; a client can interrupt before anything comes back. `streaming`: the first ids
  *   have.
  * - `completed`, `incomplete`, `failed`, `cancelled`: the client has its terminal event, or none can reach it. A warm-up
- *   completes without an engine.
+ *   completes without an engine, and a client can interrupt before there is one.
  * - `settled`: what the engine produced is recorded. `abandoned`: it ended before an engine saw it; nothing to record.
  */
 export const TURN_STATES: StateTable<TurnState> = {
@@ -30,8 +30,8 @@ export const TURN_STATES: StateTable<TurnState> = {
   terminal: ['settled', 'abandoned'],
   moves: {
     received: ['admitted', 'failed', 'cancelled'],
-    admitted: ['held', 'dispatched', 'completed', 'failed', 'cancelled'],
-    held: ['dispatched', 'completed', 'failed', 'cancelled'],
+    admitted: ['held', 'dispatched', 'completed', 'incomplete', 'failed', 'cancelled'],
+    held: ['dispatched', 'completed', 'incomplete', 'failed', 'cancelled'],
     dispatched: ['streaming', 'incomplete', 'failed', 'cancelled'],
     streaming: ['completed', 'incomplete', 'failed', 'cancelled'],
     completed: ['settled'],

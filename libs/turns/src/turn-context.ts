@@ -60,12 +60,9 @@ export class TurnContext {
    * The same turn a step further: with what the model wrote, or with what the client gave it while it ran. Its signal is
    * a fresh one: output is taken in even when the client has gone.
    */
-  next(items: readonly TurnItem[], phase: Turn['phase']): TurnContext {
+  next(items: readonly TurnItem[], phase: Turn['phase'], request = this.request): TurnContext {
     const history = () => [...this.history(), ...this.items];
-    return new TurnContext(
-      { id: this.id, tenant: this.tenant, request: this.request, items, history },
-      phase,
-    );
+    return new TurnContext({ id: this.id, tenant: this.tenant, request, items, history }, phase);
   }
 
   /** The turn as `stage` sees it. */

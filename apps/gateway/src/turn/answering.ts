@@ -1,12 +1,13 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf } from '@turnpike/images';
-import { ApiError, type TextFormat, type Usage } from '@turnpike/protocol';
+import { ApiError, type TextFormat } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
+import type { Answered, AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
@@ -26,27 +27,6 @@ export interface AnsweringParts {
   readonly sink: EventSink;
   /** Ends with the client. */
   readonly gone: AbortSignal;
-}
-
-/** What a response ended as, before it is committed. */
-export interface Answered {
-  readonly ending: Ending;
-  readonly usage: Usage;
-  /** Set when the engine or its model is to blame. */
-  readonly failure?: ApiError | undefined;
-  /** Undefined when preparation did not get that far, and nothing can follow. */
-  readonly chain?: AnsweredChain | undefined;
-}
-
-/** A chain with all but the last of an output in it. */
-export interface AnsweredChain {
-  /** The last step that was folded. */
-  readonly turn: TurnContext;
-  readonly artifacts: Artifacts;
-  /** What was folded behind the input: what the model wrote, and between it what the client answered. */
-  readonly output: readonly TurnItem[];
-  /** Items of the assembler among those. */
-  readonly folded: number;
 }
 
 const INTERRUPTED: Ending = { status: 'incomplete', reason: 'interrupted' };
@@ -83,15 +63,13 @@ export class Answering {
       const { ending, failure } = await this.#steps();
       return { ending, failure, usage: this.#usage, chain: this.#chain() };
     } catch (thrown) {
-      const { assembler, sink, gone, control } = this.#parts;
+      const { assembler, sink } = this.#parts;
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
       const usage = this.#usage.total_tokens === 0 ? usageOf(this.#counted, 0, 0, undefined) : this.#usage;
-      const stopped = stopReason(gone);
-      if (stopped === undefined && (gone.aborted || control.interrupted.aborted)) {
-        return { ending: INTERRUPTED, usage, chain: this.#chain() };
-      }
-      const failure = stopped ?? ApiError.from(thrown);
+      const stopped = this.#stopped();
+      if (stopped !== undefined) return { ...stopped, usage, chain: this.#chain() };
+      const failure = ApiError.from(thrown);
       return { ending: failedBy(failure), failure, usage };
     }
   }
@@ -107,10 +85,10 @@ export class Answering {
     const { request } = this.#turn;
     this.#counted = this.#promptTokens();
     this.#requireRoom();
-    if (!request.generate) {
-      this.#usage = usageOf(this.#counted, 0, 0, undefined);
-      return { ending: { status: 'completed' } };
-    }
+    if (!request.generate) this.#usage = usageOf(this.#counted, 0, 0, undefined);
+    const stopped = this.#stopped();
+    if (stopped !== undefined) return stopped;
+    if (!request.generate) return { ending: { status: 'completed' } };
     if (request.compacts) {
       await this.#compact(false);
       return { ending: { status: 'completed' } };
@@ -121,15 +99,20 @@ export class Answering {
     }
     for (let read = this.#counted; ; read = await this.#takeOutputs()) {
       const { ending, failure } = await this.#sample(read);
-      if (ending.status !== 'completed' || !(await this.#isAnswered())) return { ending, failure };
-      const { gone, control } = this.#parts;
-      if (!gone.aborted && !control.interrupted.aborted) continue;
-      if (control.hasUnread) await this.#takeOutputs();
-      const stopped = stopReason(gone);
-      return stopped === undefined
-        ? { ending: INTERRUPTED }
-        : { ending: failedBy(stopped), failure: stopped };
+      const goesOn = ending.status === 'completed' && (await this.#isAnswered());
+      const stopped = this.#stopped();
+      if (goesOn && stopped === undefined) continue;
+      await this.#keepOutputs();
+      return goesOn && stopped !== undefined ? stopped : { ending, failure };
     }
+  }
+
+  /** How the response ends when its client has interrupted it or is gone, or the server stops. */
+  #stopped(): Pick<SamplingResult, 'ending' | 'failure'> | undefined {
+    const { gone, control } = this.#parts;
+    const failure = stopReason(gone);
+    if (failure !== undefined) return { ending: failedBy(failure), failure };
+    return gone.aborted || control.interrupted.aborted ? { ending: INTERRUPTED } : undefined;
   }
 
   /** Whether the conversation is to be compacted first. Not before the model has seen what images it was just given. */
@@ -228,24 +211,38 @@ export class Answering {
 
   /** Puts what the model wrote and what the client answered into the prompt; returns the tokens of the latter. */
   async #takeOutputs(): Promise<number> {
-    const { assembler, control } = this.#parts;
-    const { format } = artifactOf(this.#known(), Routing);
-    const written = assembler.items.slice(this.#folded);
-    await this.#fold(
-      written.map(({ item, ids }) => ({ item, sampled: { format: format.name, ids } })),
-      'output',
-    );
+    await this.#foldWritten();
     const before = this.#promptTokens();
-    await this.#fold(
-      control.takeOutputs().map((item) => ({ item })),
-      'input',
-    );
+    await this.#fold(outputItems(this.#parts.control), 'input');
     this.#requireRoom();
     return this.#promptTokens() - before;
   }
 
-  async #fold(items: readonly TurnItem[], phase: 'input' | 'output'): Promise<void> {
-    const turn = this.#turn.next(items, phase);
+  /** What the client was told to be taken stays in the chain, though nothing is made of it and other calls may wait. */
+  async #keepOutputs(): Promise<void> {
+    const { control } = this.#parts;
+    while (control.hasUnread) {
+      await this.#foldWritten();
+      await this.#fold(outputItems(control), 'input', { ...this.#turn.request, generate: false });
+    }
+    control.close();
+  }
+
+  async #foldWritten(): Promise<void> {
+    const { format } = artifactOf(this.#known(), Routing);
+    const written = this.#parts.assembler.items.slice(this.#folded);
+    await this.#fold(
+      written.map(({ item, ids }) => ({ item, sampled: { format: format.name, ids } })),
+      'output',
+    );
+  }
+
+  async #fold(
+    items: readonly TurnItem[],
+    phase: 'input' | 'output',
+    request = this.#turn.request,
+  ): Promise<void> {
+    const turn = this.#turn.next(items, phase, request);
     this.#artifacts = await this.#parts.pipeline.run(turn, this.#known());
     this.#turn = turn;
     this.#output.push(...items);
@@ -289,6 +286,10 @@ export class Answering {
   #streaming(): void {
     if (this.#parts.lifecycle.state === 'dispatched') this.#parts.lifecycle.move('streaming');
   }
+}
+
+function outputItems(control: ResponseControl): TurnItem[] {
+  return control.takeOutputs().map((item) => ({ item }));
 }
 
 /** JSON Schema of what a format asks for. */

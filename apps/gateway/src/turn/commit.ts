@@ -10,7 +10,7 @@ import { imageBytes, Images, type KnownImages } from '@turnpike/images';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
-import type { AnsweredChain } from './answering.js';
+import type { AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { log } from '../log.js';
 import type { Beginning } from './beginning.js';

@@ -28,8 +28,12 @@ export class ResponseControl {
   /** Outputs that the client has given, and how many of them the model has read. */
   readonly #outputs: Item[] = [];
   #read = 0;
+  /** Calls that wait after so many items of the output, and all that was given. */
+  #waiting: WaitingCalls = new Map();
+  #seen = 0;
   #onChange: (() => void) | undefined;
   #closed = false;
+  #stopsWaiting = false;
 
   constructor(options: ResponseControlOptions) {
     this.#options = options;
@@ -45,8 +49,12 @@ export class ResponseControl {
     return this.#steers;
   }
 
-  /** Ends the response with what is finished. */
+  /**
+   * Ends the response with what is finished.
+   * @throws ApiError response_already_completed
+   */
   interrupt(): void {
+    if (this.#closed) throw new ApiError('response_already_completed');
     this.#notice('response.interrupt.accepted', { response_id: this.#id, response: null });
     this.#interrupt.abort();
     this.#onChange?.();
@@ -74,7 +82,7 @@ export class ResponseControl {
    */
   answer(outputs: readonly Item[], acknowledges: boolean): void {
     if (this.#closed) throw new ApiError('response_already_completed');
-    foldCalls(this.waiting(), outputs, 'input');
+    this.#waiting = foldCalls(this.waiting(), outputs, 'input');
     this.#outputs.push(...outputs.map((output) => ({ ...output, id: output.id ?? mintId(output.type) })));
     if (acknowledges) this.#notice('response.inject.created', { response_id: this.#id });
     this.#onChange?.();
@@ -87,8 +95,10 @@ export class ResponseControl {
 
   /** Calls of this response that have no output yet. */
   waiting(): WaitingCalls {
-    const items = this.#options.assembler.items.map(({ item }) => item);
-    return foldCalls(new Map(), [...items, ...this.#outputs], 'input');
+    const items = this.#options.assembler.items.slice(this.#seen).map(({ item }) => item);
+    this.#seen += items.length;
+    this.#waiting = foldCalls(this.#waiting, items, 'input');
+    return this.#waiting;
   }
 
   /** Whether the client has answered a call that the model has not gone on from yet. */
@@ -103,13 +113,21 @@ export class ResponseControl {
     return unread;
   }
 
+  /** The connection takes nothing more: a response that waits for its client ends with what is finished. */
+  stopWaiting(): void {
+    this.#stopsWaiting = true;
+    this.#onChange?.();
+  }
+
   /** Resolves when no call waits any more, or when there is no point in waiting: interrupted, or the client is gone. */
   async untilAnswered(gone: AbortSignal): Promise<void> {
     const onGone = () => this.#onChange?.();
     gone.addEventListener('abort', onGone, { once: true });
     while (this.waiting().size > 0 && !gone.aborted && !this.#interrupt.signal.aborted) {
-      await new Promise<void>((resolve) => (this.#onChange = resolve));
+      if (this.#stopsWaiting) this.#interrupt.abort();
+      else await new Promise<void>((resolve) => (this.#onChange = resolve));
     }
+    this.#onChange = undefined;
     gone.removeEventListener('abort', onGone);
   }
 

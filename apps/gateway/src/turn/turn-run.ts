@@ -5,7 +5,8 @@ import { Routing } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
 import { Validation } from '@turnpike/validation';
-import { Answering, type Answered } from './answering.js';
+import type { Answered } from './answered.js';
+import { Answering } from './answering.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit, keep } from './commit.js';
@@ -164,8 +165,9 @@ export class TurnRun {
 }
 
 /** Steered input becomes a response of its own behind this one, which is only sure to be whole without compaction. */
-function isSteerable({ compacts, compactThreshold, appends, conversation }: ResponseRequest): boolean {
-  return !compacts && compactThreshold === undefined && !appends && conversation === undefined;
+function isSteerable(request: ResponseRequest): boolean {
+  const { generate, compacts, compactThreshold, appends, conversation } = request;
+  return generate && !compacts && compactThreshold === undefined && !appends && conversation === undefined;
 }
 
 /** Whether a response ends in a way that nothing can follow. */

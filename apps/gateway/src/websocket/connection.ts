@@ -63,7 +63,9 @@ export class Connection {
   #received = 0;
   /** Why no further turns are taken. */
   #refusal: ApiError | undefined;
-  #onIdle: (() => void) | undefined;
+  readonly #onIdle = new Set<() => void>();
+  /** Once closed: whether a new connection may go on with what this one made. */
+  #resumable: boolean | undefined;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
@@ -89,6 +91,7 @@ export class Connection {
   async drain(deadline: AbortSignal, end: AbortSignal): Promise<void> {
     const refusal = new ApiError('server_shutting_down', { retryAfter: 1 });
     this.#refusal = refusal;
+    this.#controls.stopWaiting();
     const { client } = this.#parts;
     await this.#idle(deadline);
     if (this.#lanes.running > 0) {
@@ -109,8 +112,11 @@ export class Connection {
 
   /** The connection has reached its age: it says so, also when nothing runs, and closes once nothing does. */
   async #expire(): Promise<void> {
-    this.#refusal = new ApiError('websocket_connection_limit_reached');
-    this.#refuse(this.#refusal);
+    const refusal = new ApiError('websocket_connection_limit_reached');
+    this.#refusal = refusal;
+    this.#refuse(refusal);
+    for (const { streamId } of this.#lanes.clear()) this.#refuse(refusal, streamId);
+    this.#controls.stopWaiting();
     await this.#idle(this.#gone.signal);
     this.#parts.client.close(CLOSE_GOING_AWAY, 'the connection has reached its age');
   }
@@ -119,7 +125,7 @@ export class Connection {
   async #idle(deadline: AbortSignal): Promise<void> {
     if (this.#lanes.running === 0 || deadline.aborted) return;
     await new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
+      this.#onIdle.add(resolve);
       deadline.addEventListener('abort', () => resolve(), { once: true });
     });
   }
@@ -157,15 +163,20 @@ export class Connection {
         held.length === 0
           ? await this.#turn(lane, request)
           : await this.#turn(lane, { ...request, input: [...held, ...request.input] }, held.length);
-      if (held.length > 0) this.#steering.heard(request);
+      if (held.length > 0 && outcome.failure === undefined) this.#steering.heard(request);
       await this.#follow(lane, request, outcome);
     } catch (thrown) {
       // A turn that ended because its client left has nobody to tell, and nothing went wrong.
-      if (!this.#gone.signal.aborted) this.#refuse(ApiError.from(thrown), lane);
+      const error = ApiError.from(thrown);
+      if (!this.#gone.signal.aborted) this.#refuse(error, lane);
+      if (error.code === 'previous_response_not_found') this.#steering.lost(body);
     }
+    // The next turn of a client that does not read waits like its events do.
+    await this.#parts.outbox.ready();
+    if (this.#gone.signal.aborted) this.#park();
     const next = this.#lanes.finish(lane);
     if (next !== undefined) void this.#run(next.lane, parseJson(next.job.text));
-    else if (this.#lanes.running === 0) this.#onIdle?.();
+    else if (this.#lanes.running === 0) this.#idled();
   }
 
   /** Runs the responses that follow by themselves from what the client said while the one before ran. */
@@ -189,7 +200,8 @@ export class Connection {
     let running = '';
     const onBegin = (responseId: string, control: ResponseControl) => {
       running = responseId;
-      this.#controls.begin(responseId, control);
+      this.#controls.begin(responseId, control, lane);
+      if (this.#refusal !== undefined) control.stopWaiting();
     };
     try {
       return await turns.run({
@@ -237,7 +249,18 @@ export class Connection {
     clearTimeout(this.#lifetime);
     this.#lanes.clear();
     this.#gone.abort();
-    if (code === CLOSED_ABNORMALLY || this.#refusal !== undefined) this.#parts.resume.park(this.#parts.cache);
-    else this.#parts.cache.clear();
+    this.#resumable = code === CLOSED_ABNORMALLY || this.#refusal !== undefined;
+    this.#park();
+  }
+
+  /** What a lost connection made can be continued for a while, and what was still running when it was lost. */
+  #park(): void {
+    if (this.#resumable === true) this.#parts.resume.park(this.#parts.cache);
+    else if (this.#resumable === false) this.#parts.cache.clear();
+  }
+
+  #idled(): void {
+    for (const resolve of this.#onIdle) resolve();
+    this.#onIdle.clear();
   }
 }

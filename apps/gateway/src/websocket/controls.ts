@@ -1,5 +1,6 @@
 import type { ConnectionCache } from '@turnpike/conversation';
 import { answerOf, ApiError, parseInput, quotable, type Item, type MessageItem } from '@turnpike/protocol';
+import type { LaneId } from '@turnpike/turns';
 import type { ResponseControl } from '../turn/response-control.js';
 import { errorFrame, noticeFrame, type ControlFrame } from './frames.js';
 
@@ -23,15 +24,15 @@ interface Refusal {
  */
 export class Controls {
   readonly #parts: ControlsParts;
-  readonly #running = new Map<string, ResponseControl>();
+  readonly #running = new Map<string, { readonly control: ResponseControl; readonly lane: LaneId }>();
 
   constructor(parts: ControlsParts) {
     this.#parts = parts;
   }
 
   /** A response has begun. */
-  begin(responseId: string, control: ResponseControl): void {
-    this.#running.set(responseId, control);
+  begin(responseId: string, control: ResponseControl, lane: LaneId): void {
+    this.#running.set(responseId, { control, lane });
   }
 
   /** It has ended. */
@@ -39,10 +40,15 @@ export class Controls {
     this.#running.delete(responseId);
   }
 
+  /** Nothing more is taken from the client: responses that wait for it end with what is finished. */
+  stopWaiting(): void {
+    for (const { control } of this.#running.values()) control.stopWaiting();
+  }
+
   handle({ type, body, streamId }: ControlFrame): void {
-    const id = body[type === 'response.steer' ? 'previous_response_id' : 'response_id'];
+    const param = type === 'response.steer' ? 'previous_response_id' : 'response_id';
     try {
-      const control = this.#controlOf(id, type === 'response.append');
+      const control = this.#controlOf(body[param], param, type === 'response.append');
       switch (type) {
         case 'response.interrupt':
           return control.interrupt();
@@ -64,15 +70,15 @@ export class Controls {
    * @param alone whether it may be left out where only one runs
    * @throws ApiError response_already_completed | response_not_found
    */
-  #controlOf(id: unknown, alone: boolean): ResponseControl {
+  #controlOf(id: unknown, param: string, alone: boolean): ResponseControl {
     const only =
       id === undefined && alone && this.#running.size === 1 ? [...this.#running.values()][0] : undefined;
-    const control = only ?? this.#running.get(typeof id === 'string' ? id : '');
+    const control = (only ?? this.#running.get(typeof id === 'string' ? id : ''))?.control;
     if (control !== undefined) return control;
     const { cache, tenant } = this.#parts;
     const ended = typeof id === 'string' && cache.load(tenant, id) !== undefined;
     throw new ApiError(ended ? 'response_already_completed' : 'response_not_found', {
-      param: 'response_id',
+      param,
       message: ended
         ? `Response '${quotable(id)}' has already ended.`
         : 'No response of this id is running on this connection.',
@@ -95,7 +101,8 @@ export class Controls {
           previous_response_id: body['previous_response_id'] ?? null,
           input: body['input'] ?? null,
         };
-        return send(noticeFrame('response.steer.failed', undefined, { error: refusal, steer }));
+        const lane = this.#running.get(String(body['previous_response_id']))?.lane;
+        return send(noticeFrame('response.steer.failed', lane, { error: refusal, steer }));
       }
       case 'response.inject': {
         const { response_id = null, input = null } = body;
@@ -133,8 +140,16 @@ function inputOf<T extends Item>(
   if (items.length === 0) throw refused('input', 'has to hold at least one item');
   return items.map((item, index) => {
     if (!is(item)) throw refused(`input[${index}]`, `only ${what} are taken here`);
+    if (hasMedia(item)) throw refused(`input[${index}]`, 'images and files come with a request of their own');
     return item;
   });
+}
+
+/** Media can be refused only once they are loaded, which is too late for what a response that runs has been given. */
+function hasMedia(item: Item): boolean {
+  const parts = item.type === 'message' ? item.content : 'output' in item ? item.output : undefined;
+  if (!Array.isArray(parts)) return false;
+  return parts.some((part) => 'type' in part && (part.type === 'input_image' || part.type === 'input_file'));
 }
 
 function isToolOutput(item: Item): item is Item {

@@ -55,6 +55,15 @@ export class Steering {
     if (previousResponseId !== undefined) this.#held.delete(previousResponseId);
   }
 
+  /** What a request wanted to continue is gone, and with it the place of what waited for such a request. */
+  lost(body: unknown): void {
+    const id = (body as { previous_response_id?: unknown }).previous_response_id;
+    const held = typeof id === 'string' ? this.#held.get(id) : undefined;
+    if (held === undefined || typeof id !== 'string') return;
+    this.#held.delete(id);
+    this.fail(id, held.steers, held.lane);
+  }
+
   /** Tells the client that there will be no response to its steering input. */
   fail(responseId: string, steers: readonly Steer[], lane: LaneId): void {
     const error = {
