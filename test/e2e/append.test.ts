@@ -170,6 +170,42 @@ describe('a response that stays open (append)', () => {
     expect(textOf(answer)).toContain('1 tool output');
   });
 
+  it.each([
+    ['interrupted', 'response.incomplete', {}],
+    ['cut short', 'response.incomplete', { max_output_tokens: 60 }],
+  ])(
+    'keeps what was given in its chain when it is %s before all calls are answered',
+    async (_, ends, limit) => {
+      client.send({
+        type: 'response.create',
+        model: 'sim',
+        append: true,
+        tools: TOOLS,
+        input: 'x [sim parallel=2 reason=0]',
+        ...limit,
+      });
+      await client.until(() => calls().length > 0 || all(ends).length > 0);
+      const [given] = calls();
+      client.send({
+        type: 'response.append',
+        input: [given ?? {}].map((each) => outputOf(each as WireItem)),
+      });
+      if (!('max_output_tokens' in limit)) await client.until(() => all('response.done').length === 1);
+      const response_id = client.events[0]?.response?.id;
+      client.send({ type: 'response.interrupt', response_id });
+      await client.until(() => all(ends).length === 1);
+      const rest = calls().filter(
+        ({ call_id, status }) => call_id !== given?.call_id && status === 'completed',
+      );
+      const answer = await client.create({
+        previous_response_id: response_id,
+        input: [...rest.map(outputOf), { role: 'user', content: 'y [sim calls=0]' }],
+        tools: TOOLS,
+      });
+      expect(textOf(answer)).toContain(`${rest.length + 1} tool output`);
+    },
+  );
+
   it('belongs to connections', async () => {
     const answer = await fetch(`${stand.url}/v1/responses`, {
       method: 'POST',

@@ -45,6 +45,13 @@ async function engineRunning(): Promise<number> {
 const numbers = (events: readonly WireEvent[]) => events.map(({ sequence_number }) => sequence_number);
 const types = (events: readonly WireEvent[]) => events.map(({ type }) => type);
 
+it('compacts in the background what ends with a trigger', async () => {
+  const input = [{ role: 'user', content: 'remember 42' }, { type: 'compaction_trigger' }];
+  const accepted = await call(`${app.url}/v1/responses`, { body: { background: true, input } });
+  const { output } = await poll(app.url, accepted.body.id);
+  expect(output.map(({ type }) => type)).toEqual(['compaction']);
+});
+
 describe('the openai SDK', () => {
   it('polls a background response, lists its input, and continues it', async () => {
     let response = await openai.responses.create({

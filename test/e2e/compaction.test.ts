@@ -38,6 +38,7 @@ async function post(
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 
+const recorderLengths = () => stand.prompts.map(({ length }) => length);
 const responseOf = (events: WireEvent[]) => terminalOf(events).response;
 
 describe('compaction_trigger', () => {
@@ -192,6 +193,32 @@ describe('context_management', () => {
     expect(textOf(events)).toMatch(/The tool said: "word0 .* You said: "go"\. \(message 1, 1 tool output\)/);
     const prompt = o200kHarmony().decode(stand.prompts.at(-1) ?? []);
     expect(prompt).toMatch(/go \[sim[^]*Notes on the earlier[^]*to=functions\.look[^]*word299/);
+  });
+
+  it('shortens what users said as well, as far as the threshold wants it', async () => {
+    let previous: string | undefined;
+    const settings = { context_management: [{ type: 'compaction', compact_threshold: 2_000 }], store: false };
+    for (let turn = 0; turn < 6; turn++) {
+      const named = previous === undefined ? {} : { previous_response_id: previous };
+      const events = await client.create({ ...settings, ...named, input: `${words(300)} [sim calls=0]` });
+      previous = responseOf(events).id;
+      expect(recorderLengths().at(-1)).toBeLessThan(2_000);
+    }
+    expect(client.events.some(({ type }) => type === 'response.compaction.compacting')).toBe(true);
+  });
+
+  it('writes notes in words where answers have a format, and lets them not count as the answer', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
+    const text = { format: { type: 'json_schema', name: 'n', schema } };
+    const input = `${words(300)} [sim calls=0]`;
+    const events = await client.create({ context_management, text, input, max_output_tokens: 60 });
+    expect(responseOf(events)).toMatchObject({ status: 'completed' });
+    expect(JSON.parse(textOf(events))).toMatchObject({ a: expect.any(Number) });
+    const [summary = [], answer = []] = stand.prompts;
+    expect(o200kHarmony().decode(summary)).not.toContain('# Response Formats');
+    expect(o200kHarmony().decode(answer)).toMatch(
+      /# Response Formats[^]*Notes on the earlier conversation[^]*You said/,
+    );
   });
 
   it('gives the same prompt by id, hydrated, and as a replay of all items or of those since the compaction', async () => {

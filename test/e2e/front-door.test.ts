@@ -162,7 +162,7 @@ describe('a memory budget', () => {
         model: 'sim',
         input: 'x',
         generate: false,
-        instructions: 'i'.repeat(300_000),
+        tools: [{ type: 'web_search', note: 'n'.repeat(300_000) }],
       });
       const answer = await fetch(`${app.url}/v1/responses`, { method: 'POST', body });
       return ((await answer.json()) as { id: string }).id;

@@ -60,6 +60,24 @@ describe('response.interrupt', () => {
     expect(textOf(client.events)).toContain('waiting');
   });
 
+  it('ends a warm-up, and a response that is still being prepared, and is never lost', async () => {
+    for (const body of [{ generate: false }, {}]) {
+      client.events.length = 0;
+      client.send({
+        type: 'response.create',
+        model: 'sim',
+        store: false,
+        ...body,
+        input: 'lorem ipsum '.repeat(100_000),
+      });
+      await client.until(() => seen('response.created') !== undefined);
+      client.send({ type: 'response.interrupt', response_id: seen('response.created')?.response?.id });
+      const ended = () => client.events.find(({ type }) => /incomplete|completed|failed$|error/.test(type));
+      await client.until(() => seen('response.interrupt.accepted') !== undefined && ended() !== undefined);
+      expect(ended()?.type).toBe('response.incomplete');
+    }
+  });
+
   it('of a response that has ended, or of another connection, fails and changes nothing', async () => {
     const ended = terminalOf(await client.create({ input: 'x' })).response.id;
     const other = await SocketClient.connect(app.url);

@@ -142,6 +142,27 @@ describe('response.steer', () => {
     await client.until(() => first('response.completed') !== undefined);
   });
 
+  it('is kept by a request that fails, and refused with an image, which no response could load in time', async () => {
+    const id = await begin({ input: 'one [sim parallel=12 reason=0]', tools: TOOLS });
+    const url = 'data:image/png;base64,AAAA';
+    const image = [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }];
+    client.send({ type: 'response.steer', previous_response_id: id, input: image });
+    client.send({ type: 'response.steer', previous_response_id: id, input: 'two' });
+    await client.until(() => first('response.steer.pending') !== undefined);
+    expect(all('response.steer.failed')).toMatchObject([{ error: { code: 'invalid_input' } }]);
+    const calls = terminalOf(all('response.completed')).response.output.filter(({ call_id }) => call_id);
+    const input = calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: 'found' }));
+    const failing = { role: 'developer', content: '' };
+    const failed = await client.create({
+      previous_response_id: id,
+      input: [...input, failing],
+      tools: TOOLS,
+      max_output_tokens: 0,
+    });
+    expect(failed.at(-1)?.error).toBeDefined();
+    expect(textOf(await client.create({ previous_response_id: id, input }))).toContain('"two"');
+  });
+
   it('is refused when too much waits', async () => {
     const id = await begin({ input: 'one [sim stall=400 tokens=20]' });
     const send = (input: string) => client.send({ type: 'response.steer', previous_response_id: id, input });

@@ -33,10 +33,7 @@ export const SUMMARY_REQUEST: MessageItem = {
 const SUMMARY_INTRODUCTION =
   'Notes on the earlier conversation, which was removed from the context to make room:\n\n';
 
-/**
- * Most characters of user messages, and of a request's own items, that are kept as they were beside a summary: about
- * 16,000 tokens of English.
- */
+/** Most characters of earlier user messages that are kept beside a summary: about 16,000 tokens of English. */
 export const KEPT_CHARACTERS = 64 * 1024;
 
 /**
@@ -56,27 +53,26 @@ export function summaryItem(summary: string): MessageItem {
 
 /** What a summary is made of. */
 export interface Compacted {
-  /** Every item before the request's own, as stages see them. */
+  /** What was summarised, as stages see it. */
   readonly history: readonly TurnItem[];
-  /** The request's own. */
+  /** Those that are still to be answered. */
   readonly items: readonly TurnItem[];
   readonly summary: string;
   /** Tools that joined the chain as items. */
   readonly addedTools: readonly Tool[];
+  /** Most characters of earlier user messages that are kept as they were. */
+  readonly characters: number;
 }
 
 /**
  * What a conversation goes on from in place of everything in it: what developers said, the tools that joined it, the
- * latest user messages, the summary, and the items of the request that is about to be answered, with the calls they
- * answer. Each kind is kept as far as it is short.
+ * latest user messages, the summary, and the items that are about to be answered, with the calls they answer.
  */
-export function compactedItems({ history, items, summary, addedTools }: Compacted): Item[] {
+export function compactedItems({ history, items, summary, addedTools, characters }: Compacted): Item[] {
   const before = history.map(({ item }) => item);
   const own = items.map(({ item }) => item);
-  const keepsOwn = own.reduce((sum, item) => sum + charactersOf(item), 0) <= KEPT_CHARACTERS;
-  const summarised = keepsOwn ? before : [...before, ...own];
-  const answers = keepsOwn ? [...callsAnsweredBy(own, before), ...own.filter((item) => !isRule(item))] : [];
-  const kept = [...usersOf(summarised), summaryItem(summary), ...answers].map(withoutImages);
+  const answers = [...callsAnsweredBy(own, before), ...own.filter((item) => !isRule(item))];
+  const kept = [...usersOf(before, characters), summaryItem(summary), ...answers].map(withoutImages);
   return [...rulesOf([...before, ...own], addedTools), ...kept];
 }
 
@@ -91,14 +87,14 @@ export function rulesOf(items: readonly Item[], addedTools: readonly Tool[]): It
   return addedTools.length === 0 ? rules : [...rules, tools];
 }
 
-/** The latest user messages that are short enough together, in their order. */
-export function usersOf(items: readonly Item[]): MessageItem[] {
+/** The latest user messages that have at most so many characters together, in their order. */
+export function usersOf(items: readonly Item[], most: number): MessageItem[] {
   const kept: MessageItem[] = [];
   let characters = 0;
   for (const item of items.toReversed()) {
     if (item.type !== 'message' || item.role !== 'user') continue;
     characters += charactersOf(item);
-    if (characters > KEPT_CHARACTERS) break;
+    if (characters > most) break;
     kept.push(item);
   }
   return kept.reverse();

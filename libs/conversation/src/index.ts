@@ -16,6 +16,7 @@ export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';
 export { ReplayIndex, type KnownPrefix } from './replay-index.js';
 export {
   compactedItems,
+  KEPT_CHARACTERS,
   rulesOf,
   summaryItem,
   SUMMARY_REQUEST,

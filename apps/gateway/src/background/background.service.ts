@@ -52,7 +52,8 @@ export class BackgroundService {
       status: 'queued',
     };
     // What was referred to can be gone when the turn comes; and items that are listed keep their ids.
-    const input = withItemIds(request.input.map((item) => ({ item }))).map(({ item }) => item);
+    const items = withItemIds(request.input.map((item) => ({ item }))).map(({ item }) => item);
+    const input = request.compacts ? [...items, { type: 'compaction_trigger' }] : items;
     const isTaken = await this.jobs.enqueue(
       {
         id,

@@ -43,6 +43,8 @@ export class Answering {
   readonly #output: TurnItem[] = [];
   #folded = 0;
   #usage = usageOf(0, 0, 0, undefined);
+  /** Of the output's, those of a summary: what a request may have answered in does not count them. */
+  #summaryTokens = 0;
   /** Tokens of the prompt that were counted as read, or were written by the model. */
   #counted = 0;
 
@@ -130,12 +132,15 @@ export class Answering {
     const turn = this.#turn;
     const { text, usage } = await summarise({ turn, artifacts, pipeline, signal: this.#signal });
     this.#streaming();
-    const expansion = compactedTurn(turn, artifacts, text, answers);
+    const { contextTokens } = artifactOf(artifacts, Routing);
+    const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
+    const expansion = await compactedTurn({ turn, artifacts, pipeline, summary: text, answers, tokens });
     // A client that asked for a summary alone keeps what it wants to keep beside it.
     const carried = answers ? expansion : { items: [summaryItem(text)], replaces: false };
     const { item, frames } = assembler.endCompaction(sealer.seal(turn.tenant, packExpansion(carried)));
     sink.send(frames);
     this.#usage = usage;
+    this.#summaryTokens = usage.output_tokens;
     await this.#fold([{ item, expansion }], 'output');
   }
 
@@ -263,7 +268,8 @@ export class Answering {
   #tokensLeft(contextTokens: number): number {
     const room = contextTokens - this.#promptTokens();
     const { maxOutputTokens } = this.#turn.request;
-    return Math.min(room, (maxOutputTokens ?? Infinity) - this.#usage.output_tokens);
+    const answered = this.#usage.output_tokens - this.#summaryTokens;
+    return Math.min(room, (maxOutputTokens ?? Infinity) - answered);
   }
 
   #promptTokens(): number {

@@ -1,4 +1,4 @@
-import { historyOf, rulesOf, summaryItem, usersOf } from '@turnpike/conversation';
+import { historyOf, KEPT_CHARACTERS, rulesOf, summaryItem, usersOf } from '@turnpike/conversation';
 import {
   mintId,
   type CompactionItem,
@@ -6,6 +6,7 @@ import {
   type ResponseRequest,
   type Usage,
 } from '@turnpike/protocol';
+import { Routing } from '@turnpike/routing';
 import { packExpansion } from '@turnpike/sealing';
 import { shownItems, TurnContext } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
@@ -43,9 +44,14 @@ export async function compactWindow(
   const { text, usage } = await summarise({ turn, artifacts, pipeline: parts.pipeline, signal });
   const all = shownItems([...turn.history(), ...turn.items]).entries.map(({ item }) => item);
   const { addedTools } = artifactOf(artifacts, Validation);
+  // A token of some languages is one character.
+  const { contextTokens } = artifactOf(artifacts, Routing);
   const expansion = { items: [...rulesOf(all, addedTools), summaryItem(text)], replaces: false };
   const encrypted_content = parts.sealer.seal(tenant, packExpansion(expansion));
-  const users = usersOf(all).map((item) => ({ ...item, id: item.id ?? mintId('message') }));
+  const users = usersOf(all, Math.min(KEPT_CHARACTERS, contextTokens / 2)).map((item) => ({
+    ...item,
+    id: item.id ?? mintId('message'),
+  }));
   return {
     id,
     object: 'response.compaction',

@@ -1,10 +1,18 @@
-import { compactedItems, SUMMARY_REQUEST } from '@turnpike/conversation';
+import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
 import { ApiError, type Usage } from '@turnpike/protocol';
+import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
-import { shownItems, type Artifacts, type Expansion, type Pipeline, type TurnContext } from '@turnpike/turns';
+import {
+  shownItems,
+  type Artifacts,
+  type Expansion,
+  type Pipeline,
+  type TurnContext,
+  type TurnItem,
+} from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
-import { enginePrompt } from './engine-prompt.js';
+import { enginePrompt, enginePromptLength } from './engine-prompt.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -29,7 +37,7 @@ export interface Summary {
  * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
  */
 export async function summarise({ turn, artifacts, pipeline, signal }: SummaryInput): Promise<Summary> {
-  const asked = await pipeline.run(turn.next([{ item: SUMMARY_REQUEST }], 'input'), artifacts);
+  const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const opening = format.generationPromptFor({ kind: 'answer' });
   const prompt = enginePrompt(asked, opening);
@@ -67,21 +75,68 @@ export async function summarise({ turn, artifacts, pipeline, signal }: SummaryIn
   return { text: text.trim(), usage: usageOf(prompt.length, sampled, 0, { cachedTokens }) };
 }
 
+/** Notes are text, whatever format answers have. */
+function summaryItems({ request }: TurnContext, artifacts: Artifacts): TurnItem[] {
+  const { format } = settingsOf(request, artifactOf(artifacts, Rendering).settings);
+  if (format.type === 'text') return [{ item: SUMMARY_REQUEST }];
+  const plain = { type: 'configuration_update', text: { format: { type: 'text' } } } as const;
+  return [{ item: plain }, { item: SUMMARY_REQUEST }];
+}
+
+export interface Compaction {
+  readonly turn: TurnContext;
+  readonly artifacts: Artifacts;
+  readonly pipeline: Pipeline;
+  readonly summary: string;
+  /** Whether the turn's own items are still to be answered, and so kept beside the summary. */
+  readonly answers: boolean;
+  /** Tokens that the prompt should not have more of behind it, if what is kept beside the summary can be less. */
+  readonly tokens: number;
+}
+
+/** Most of a context window that may be taken behind a compaction: the rest is for what follows. */
+const MOST_OF_CONTEXT = 0.75;
+
 /**
- * What a conversation goes on from once it is summarised.
- * @param answers whether the turn's own items are still to be answered, and so kept beside the summary
+ * What a conversation goes on from once it is summarised. Of earlier user messages there is as much as leaves room to go
+ * on; the items of the request itself are left out only where they fill the context window.
  */
-export function compactedTurn(
-  turn: TurnContext,
-  artifacts: Artifacts,
-  summary: string,
-  answers: boolean,
+export async function compactedTurn(compaction: Compaction): Promise<Expansion> {
+  const { artifacts, tokens } = compaction;
+  const most = MOST_OF_CONTEXT * artifactOf(artifacts, Routing).contextTokens;
+  for (const keepsOwn of [true, false]) {
+    const least = await lengthBehind(compaction, expansionOf(compaction, 0, keepsOwn));
+    if (least > most) continue;
+    const limit = Math.min(most, Math.max(tokens, least + tokens / 4));
+    for (let characters = KEPT_CHARACTERS; characters > 1; characters /= 4) {
+      const expansion = expansionOf(compaction, characters, keepsOwn);
+      if ((await lengthBehind(compaction, expansion)) <= limit) return expansion;
+    }
+    return expansionOf(compaction, 0, keepsOwn);
+  }
+  return expansionOf(compaction, 0, false);
+}
+
+/** Tokens of the prompt that begins with this. */
+async function lengthBehind(
+  { turn, artifacts, pipeline }: Compaction,
+  expansion: Expansion,
+): Promise<number> {
+  const item = { type: 'compaction', encrypted_content: '' } as const;
+  return enginePromptLength(await pipeline.run(turn.next([{ item, expansion }], 'output'), artifacts));
+}
+
+function expansionOf(
+  { turn, artifacts, summary, answers }: Compaction,
+  characters: number,
+  keepsOwn: boolean,
 ): Expansion {
   const { addedTools } = artifactOf(artifacts, Validation);
   const own = shownItems(turn.items);
   const before = own.startsAnew ? [] : shownItems(turn.history()).entries;
-  const kept = answers
-    ? { history: before, items: own.entries }
-    : { history: [...before, ...own.entries], items: [] };
-  return { items: compactedItems({ ...kept, summary, addedTools }), replaces: true };
+  const kept =
+    answers && keepsOwn
+      ? { history: before, items: own.entries }
+      : { history: [...before, ...own.entries], items: [] };
+  return { items: compactedItems({ ...kept, summary, addedTools, characters }), replaces: true };
 }
