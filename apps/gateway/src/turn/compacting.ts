@@ -1,6 +1,7 @@
 import { compactedItems, SUMMARY_REQUEST } from '@turnpike/conversation';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Routing } from '@turnpike/routing';
+import type { Sealer } from '@turnpike/sealing';
 import { shownItems, type Artifacts, type Expansion, type Pipeline, type TurnContext } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
@@ -15,6 +16,7 @@ export interface SummaryInput {
   readonly turn: TurnContext;
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
+  readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly signal: AbortSignal;
 }
 
@@ -28,7 +30,13 @@ export interface Summary {
  * engine finds nearly all of it in its cache.
  * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
  */
-export async function summarise({ turn, artifacts, pipeline, signal }: SummaryInput): Promise<Summary> {
+export async function summarise({
+  turn,
+  artifacts,
+  pipeline,
+  sealer,
+  signal,
+}: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next([{ item: SUMMARY_REQUEST }], 'input'), artifacts);
   const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const opening = format.generationPromptFor({ kind: 'answer' });
@@ -56,6 +64,7 @@ export async function summarise({ turn, artifacts, pipeline, signal }: SummaryIn
     vocabularySize: format.tokenizer.vocabularySize,
     temperature,
     topP,
+    cacheSalt: sealer.saltOf(turn.tenant),
   };
   for await (const { ids, usage } of engine.generate(request, signal)) {
     sampled += ids.length;
