@@ -153,6 +153,9 @@ export async function opened({ socket }: Caller): Promise<{ response: string; ca
   return { response: String(done()?.['response_id']), call: call?.call_id ?? '' };
 }
 
+/** Streams that are not read on. What nobody refers to is closed by the garbage collector. */
+const HELD: ReadableStreamDefaultReader<Uint8Array>[] = [];
+
 /** A response that runs and whose client waits. */
 async function heldStream(owner: Caller): Promise<string> {
   const answer = await fetch(`${owner.url}/v1/responses`, {
@@ -160,26 +163,30 @@ async function heldStream(owner: Caller): Promise<string> {
     headers: bearer(owner.key),
     body: JSON.stringify({ model: 'sim', stream: true, input: STALLED }),
   });
-  const { value } = (await answer.body?.getReader().read()) ?? {};
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  HELD.push(reader);
+  const { value } = await reader.read();
   return /resp_[0-9a-f]+/.exec(Buffer.from(value ?? []).toString())?.[0] ?? '';
 }
 
 async function inBackground(owner: Caller): Promise<Belonging[]> {
   const accept = (fields: object) => owner.get('POST', '/responses', { background: true, ...fields });
-  const ended = async (input: unknown) => {
-    const id = await streamed(owner, { background: true, input });
+  const until = async (id: string, isReached: (status: string) => boolean) => {
     for (;;) {
       const { status } = await owner.get<{ status: string }>('GET', `/responses/${id}`);
-      if (!['queued', 'in_progress'].includes(status)) return id;
+      if (isReached(status)) return id;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
+  const ended = async (input: unknown) =>
+    until(
+      await streamed(owner, { background: true, input }),
+      (status) => !['queued', 'in_progress'].includes(status),
+    );
   const done = await ended(said('background'));
   const failed = await ended('x [sim status=500]');
   const running = await streamed(owner, { background: true, input: STALLED });
-  for (let status = ''; status !== 'in_progress';) {
-    ({ status } = await owner.get<{ status: string }>('GET', `/responses/${running}`));
-  }
+  await until(running, (status) => status === 'in_progress');
   const cancelled = (await accept({ input: said('never') })).id;
   await owner.get('POST', `/responses/${cancelled}/cancel`);
   return [
