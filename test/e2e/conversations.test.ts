@@ -30,6 +30,8 @@ afterAll(async () => {
 async function start(): Promise<void> {
   gateway = await startGateway(recorder.url, [
     `store: { kind: sqlite, path: "${join(folder, 'turnpike.db')}" }`,
+    // Engines tell the prompts of tenants apart by what is made from this key.
+    `sealingKeyFile: "${join(folder, 'sealing.key')}"`,
     ...keysOf('alice', 'bob'),
   ]);
   alice = new OpenAI({ apiKey: 'alice', baseURL: `${gateway.url}/v1`, maxRetries: 0 });

@@ -29,21 +29,25 @@ export class App {
     this.folder = folder;
   }
 
-  /** Starts an app and waits until it says that it is ready. */
+  /**
+   * Starts an app and waits until it says that it is ready.
+   * @param cwd its working folder, which the caller removes; by default one that goes when it ends
+   */
   static start(
     app: keyof typeof MAIN,
     args: readonly string[],
     env: Record<string, string> = {},
+    cwd?: string,
   ): Promise<App> {
     if (!existsSync(MAIN[app])) throw new Error(`${MAIN[app]} is missing: run \`npm run build\` first`);
     // Where the app keeps its data unless it is told otherwise: no two share it.
-    const folder = mkdtempSync(join(tmpdir(), 'turnpike-app-'));
+    const folder = cwd ?? mkdtempSync(join(tmpdir(), 'turnpike-app-'));
     const child = spawn(process.execPath, [MAIN[app], ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'debug', ...env },
     });
-    child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    if (cwd === undefined) child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     let text = '';
     return new Promise((resolve, reject) => {
       const onData = (chunk: Buffer) => {
@@ -55,6 +59,10 @@ export class App {
       child.stderr.on('data', onData);
       child.once('exit', (code) => reject(new Error(`${app} ended with ${code}:\n${text}`)));
     });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   get running(): boolean {

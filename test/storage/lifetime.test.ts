@@ -2,7 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { ResponseNode } from '@turnpike/conversation';
 import type { SqlResponseStore, StoreSchema } from '@turnpike/storage';
 import type { Kysely } from 'kysely';
-import { answer, knowledge, loaded, makeChain, makeTurn, storeOn, thought, user } from './conversation.js';
+import {
+  answer,
+  compaction,
+  knowledge,
+  loaded,
+  makeChain,
+  makeTurn,
+  storeOn,
+  thought,
+  user,
+} from './conversation.js';
 import { KINDS, rowsIn, TestDatabases } from './databases.js';
 
 const NOTHING = { responses: 0, items: 0, artifacts: 0 };
@@ -120,6 +130,17 @@ describe.each(KINDS)('how long the store on %s keeps what', (kind) => {
       );
       const items = await db.selectFrom('items').select('body').execute();
       expect(JSON.stringify(items)).not.toContain(SECRET);
+    });
+
+    it('shows that it was compacted, and not what that stands for', async () => {
+      const nodes = await makeChain([unstored, { output: [compaction(SECRET), answer('so')] }]);
+      const last = at(nodes, 1);
+      await store.save(last);
+      const items = await db.selectFrom('items').selectAll().where('response_id', '=', last.id).execute();
+      expect(items.map(({ expansion }) => expansion)).toEqual([null, null]);
+      expect(JSON.stringify(items)).not.toContain(SECRET);
+      const output = (await store.find('tenant', last.id))?.response.output;
+      expect(output?.[0]).toMatchObject({ type: 'compaction', encrypted_content: '' });
     });
   });
 

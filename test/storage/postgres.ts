@@ -14,13 +14,14 @@ const USER = 'turnpike';
 /** A Postgres server of a test's own, made from nothing in a temporary folder and gone when it is stopped. */
 export class PostgresServer {
   readonly #process: ChildProcess;
-  readonly #folder: string;
+  /** Everything it writes is below. */
+  readonly folder: string;
   readonly #port: number;
   #databases = 0;
 
   private constructor(server: ChildProcess, folder: string, port: number) {
     this.#process = server;
-    this.#folder = folder;
+    this.folder = folder;
     this.#port = port;
   }
 
@@ -64,7 +65,7 @@ export class PostgresServer {
       this.#process.kill('SIGQUIT');
       await ended;
     }
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   #url(database: string): string {

@@ -10,6 +10,7 @@ import type { Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
 import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { useOriginForm } from './http/request-target.js';
 import { log } from './log.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
@@ -114,6 +115,7 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
   });
   app.disable('x-powered-by');
   app.disable('etag');
+  useOriginForm(app.getHttpServer());
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);

@@ -51,6 +51,14 @@ export function summaryItem(summary: string): MessageItem {
   };
 }
 
+/**
+ * An item as it may be kept without what came before it: a compaction shows that there was one, and neither says nor
+ * stands for anything any more.
+ */
+export function apart(item: Item): Item {
+  return item.type === 'compaction' ? { ...item, encrypted_content: '' } : item;
+}
+
 /** What a summary is made of. */
 export interface Compacted {
   /** What was summarised, as stages see it. */

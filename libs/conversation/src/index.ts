@@ -15,6 +15,7 @@ export { resolveParent, type ParentSource } from './parent.js';
 export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';
 export { ReplayIndex, type KnownPrefix } from './replay-index.js';
 export {
+  apart,
   compactedItems,
   KEPT_CHARACTERS,
   rulesOf,

@@ -22,6 +22,8 @@ export interface GenerateRequest {
   readonly vocabularySize?: number | undefined;
   readonly temperature: number;
   readonly topP: number;
+  /** Prompts with different salts find nothing of each other in the engine's prefix cache. */
+  readonly cacheSalt?: string | undefined;
   /** JSON Schema that everything sampled has to satisfy; only for engines with {@link EngineClient.bindsJson}. */
   readonly json?: Readonly<Record<string, unknown>> | undefined;
 }

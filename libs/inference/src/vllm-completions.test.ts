@@ -21,7 +21,7 @@ describe('usage', () => {
 describe('the request', () => {
   it('is valid JSON with the settings, and the prompt joined from its pieces', async () => {
     const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
-    await drain(client, REQUEST);
+    await drain(client, { ...REQUEST, cacheSalt: 'salt' });
     const [seen] = engine.requests;
     expect([seen?.method, seen?.path, seen?.headers['content-type']]).toEqual([
       'POST',
@@ -36,6 +36,7 @@ describe('the request', () => {
       stop_token_ids: [200002, 200012],
       temperature: 0.5,
       top_p: 0.9,
+      cache_salt: 'salt',
       stream: true,
       stream_options: { include_usage: true },
       return_token_ids: true,

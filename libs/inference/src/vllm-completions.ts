@@ -107,6 +107,7 @@ function bodyOf(request: GenerateRequest): Buffer[] {
     stop_token_ids: request.stopIds,
     temperature: request.temperature,
     top_p: request.topP,
+    cache_salt: request.cacheSalt,
     structured_outputs: request.json && { json: request.json },
     stream: true,
     stream_options: { include_usage: true },

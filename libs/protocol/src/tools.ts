@@ -1,5 +1,4 @@
 import type { CustomTool, FunctionTool, NamespaceTool, Tool, ToolSearchTool } from './items.js';
-import { quotable } from './parse/quotable.js';
 
 /** The name a client's tool search is called by. */
 export const TOOL_SEARCH = 'tool_search';
@@ -58,16 +57,34 @@ function withCatalogue(search: ToolSearchTool, deferred: readonly Deferrable[]):
   return { ...search, description: [...intro, 'What can be found:', ...lines].join('\n') };
 }
 
-/** Most types that a report of dropped tools names. */
-const MAX_REPORTED = 32;
+/** Tools that OpenAI's API declares and that are never offered here. Source: openai-node 7.59 `Tool`. */
+const HOSTED_TYPES: ReadonlySet<string> = new Set([
+  'apply_patch',
+  'code_interpreter',
+  'computer',
+  'computer_use_preview',
+  'file_search',
+  'image_generation',
+  'local_shell',
+  'mcp',
+  'programmatic_tool_calling',
+  'shell',
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+]);
+
+/** Stands in a report for every type that nobody has declared: those are a client's own words, and reports are logged. */
+const UNDECLARED = 'undeclared';
 
 /** Types of the tools that neither this server nor the client runs: they are never offered. */
 export function droppedTypes(...lists: (readonly Tool[])[]): string[] {
   const types = new Set<string>();
   const note = (tool: Tool) => {
     if (isNamespace(tool)) tool.tools.forEach(note);
-    else if (!isCallable(tool) && tool.type !== TOOL_SEARCH && types.size < MAX_REPORTED) {
-      types.add(quotable(tool.type));
+    else if (!isCallable(tool) && tool.type !== TOOL_SEARCH) {
+      types.add(HOSTED_TYPES.has(tool.type) ? tool.type : UNDECLARED);
     }
   };
   for (const list of lists) list.forEach(note);

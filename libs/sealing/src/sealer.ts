@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 
 /** Marks a text as sealed by this server; whatever else a client brings is not ours and is left alone. */
 const PREFIX = 'tp1.';
@@ -23,6 +23,7 @@ export type Opened =
  */
 export class Sealer {
   readonly #keys: readonly { id: Buffer; key: Buffer }[];
+  readonly #salts = new Map<string, string>();
 
   /** @throws RangeError without keys, or with one that is not 32 bytes */
   constructor(keys: readonly Buffer[]) {
@@ -34,20 +35,25 @@ export class Sealer {
     });
   }
 
+  /**
+   * A text of the tenant's own that nobody else can know: 43 letters, digits, `-` and `_`. It is the same for every server
+   * that seals with the same key.
+   */
+  saltOf(tenant: string): string {
+    const known = this.#salts.get(tenant);
+    if (known !== undefined) return known;
+    const salt = createHmac('sha256', this.#sealing.key).update(`salt of ${tenant}`).digest('base64url');
+    this.#salts.set(tenant, salt);
+    return salt;
+  }
+
   /** `bytes` as text that only this server can read, and only for `tenant`. */
   seal(tenant: string, bytes: Uint8Array): string {
-    const [sealing] = this.#keys;
-    if (sealing === undefined) throw new Error('unreachable: a sealer has a key');
+    const { id, key } = this.#sealing;
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', sealing.key, nonce);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce);
     cipher.setAAD(Buffer.from(tenant));
-    const sealed = Buffer.concat([
-      sealing.id,
-      nonce,
-      cipher.update(bytes),
-      cipher.final(),
-      cipher.getAuthTag(),
-    ]);
+    const sealed = Buffer.concat([id, nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
     return PREFIX + sealed.toString('base64url');
   }
 
@@ -69,5 +75,10 @@ export class Sealer {
     } catch {
       return { kind: 'forged' };
     }
+  }
+  get #sealing(): { readonly id: Buffer; readonly key: Buffer } {
+    const [first] = this.#keys;
+    if (first === undefined) throw new Error('unreachable: a sealer has a key');
+    return first;
   }
 }

@@ -42,6 +42,13 @@ describe('Sealer', () => {
     expect(sealer.open('t', 'tp1.AAAA').kind).toBe('forged');
   });
 
+  it('has a salt for each tenant, that only its keys tell', () => {
+    const sealer = new Sealer([NEW]);
+    expect(sealer.saltOf('t')).toMatch(/^[\w-]{43}$/);
+    expect(sealer.saltOf('t')).toBe(new Sealer([NEW, OLD]).saltOf('t'));
+    expect(new Set([sealer.saltOf('t'), sealer.saltOf('u'), new Sealer([OLD]).saltOf('t')]).size).toBe(3);
+  });
+
   it('takes only real keys', () => {
     expect(() => new Sealer([])).toThrow(RangeError);
     expect(() => new Sealer([randomBytes(16)])).toThrow('32 bytes, not 16');

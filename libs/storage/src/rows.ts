@@ -1,7 +1,8 @@
-import type { ChainNode, ResponseNode } from '@turnpike/conversation';
+import { apart, type ChainNode, type ResponseNode } from '@turnpike/conversation';
 import { isOutputItem, type Item, type ResponseObject } from '@turnpike/protocol';
 import type { ArtifactCodec, Expansion, TurnItem } from '@turnpike/turns';
 import { idsFromBytes, idsToBytes } from './ids.js';
+import { ID } from './statements.js';
 import type { ArtifactRow, ItemRow, ResponseRow } from './schema.js';
 
 /** How the artifacts of stages are kept, by stage name; a stage that is not here is folded again from the items. */
@@ -15,11 +16,12 @@ export interface NodeRows {
 }
 
 /**
- * @param codecs none for a response that cannot be continued from the store: nothing of its ancestors is written then,
- *   not even ids that cutting reasoning has copied
+ * @param codecs undefined for a response that cannot be continued from the store: nothing of its ancestors is written
+ *   then, not even ids that cutting reasoning has copied, or what its summaries are of
  */
-export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs): NodeRows {
+export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs | undefined): NodeRows {
   const now = Date.now();
+  const output = codecs === undefined ? node.output.map(onItsOwn) : node.output;
   return {
     response: {
       id: node.id,
@@ -33,18 +35,24 @@ export function rowsOf(node: ResponseNode, retentionMs: number, codecs: Codecs):
     },
     items: [
       ...node.input.map((item, index) => itemRow(node.id, index, 0, item)),
-      ...node.output.map((item, index) => itemRow(node.id, node.input.length + index, 1, item)),
+      ...output.map((item, index) => itemRow(node.id, node.input.length + index, 1, item)),
     ],
-    artifacts: artifactRows(node, codecs),
+    artifacts: codecs === undefined ? [] : artifactRows(node, codecs),
   };
 }
 
-function itemRow(id: string, position: number, isOutput: 0 | 1, entry: TurnItem): ItemRow {
+function onItsOwn({ item, expansion: _of, ...sampled }: TurnItem): TurnItem {
+  return { ...sampled, item: apart(item) };
+}
+
+function itemRow(response: string, position: number, isOutput: 0 | 1, entry: TurnItem): ItemRow {
+  const { id } = entry.item;
   return {
-    response_id: id,
+    response_id: response,
     position,
     is_output: isOutput,
-    item_id: entry.item.id ?? null,
+    // Clients name their items as they like; what cannot be looked up is not taken by every database either.
+    item_id: id !== undefined && ID.test(id) ? id : null,
     ...contentOf(entry),
   };
 }

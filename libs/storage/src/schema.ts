@@ -31,7 +31,7 @@ export interface ItemRow {
   position: number;
   /** 0 or 1. */
   is_output: number;
-  /** The item's own id, by which clients refer to it. */
+  /** The item's own id, by which clients refer to it; null for one that cannot be looked up. */
   item_id: string | null;
   /** The item as JSON. */
   body: string;

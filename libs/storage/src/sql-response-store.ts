@@ -18,7 +18,6 @@ export type Admit = (transaction: Kysely<StoreSchema>) => Promise<boolean>;
 
 /** What one sweep deletes at once: so many ends of chains, and so far back from each. About 10 ms of SQLite. */
 const SWEEP = { ends: 20, steps: 20 };
-const NO_CODECS: Codecs = new Map();
 
 /**
  * Responses in a SQL database. Every query names the tenant. A chain is read by one statement, and what a response adds
@@ -85,6 +84,11 @@ export class SqlResponseStore implements ResponseStore {
     return this.#stored.has(node);
   }
 
+  /** Whether the node can be continued from here once it is written: nothing before it was not to be stored. */
+  continues(node: ResponseNode): boolean {
+    return this.#unsaved(node).continues;
+  }
+
   /**
    * Writes the response, and with it those before it that could not be written in their own time.
    *
@@ -102,7 +106,7 @@ export class SqlResponseStore implements ResponseStore {
    */
   async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
     const { nodes, continues } = this.#unsaved(node);
-    const codecs = continues ? this.#options.codecs : NO_CODECS;
+    const codecs = continues ? this.#options.codecs : undefined;
     const rows = nodes.map((each) => rowsOf(each, this.#options.retentionMs, codecs));
     const admitted = await this.#db.transaction().execute(async (transaction) => {
       if (!(await admit(transaction))) return false;

@@ -7,9 +7,14 @@ import { idsToJson, TokenSequence } from './token-sequence.js';
 const idArray = fc.array(fc.integer({ min: 0, max: 1200 }), { minLength: 1, maxLength: 700 });
 
 /** Admits a prompt as a request would, and generates `output` after it. */
-function request(cache: PrefixCache<never>, prompt: readonly number[], output: readonly number[] = []) {
+function request(
+  cache: PrefixCache<never>,
+  prompt: readonly number[],
+  output: readonly number[] = [],
+  salt?: string,
+) {
   const json = idsToJson(prompt);
-  const match = cache.match(json, 0, json.length - 1);
+  const match = cache.match(json, 0, json.length - 1, salt);
   const ids = Int32Array.from(prompt);
   const slot = cache.admit(match, ids.subarray(match.tokens), json.subarray(match.bytes));
   expect([...slot.sequence.ids()]).toEqual(prompt);
@@ -67,6 +72,14 @@ describe('PrefixCache', () => {
     expect(request(cache, [1, 2, 3], [4, 200012]).cached).toBe(0);
     expect(request(cache, [1, 2, 3, 4, 200012, 9]).cached).toBe(5);
     expect(request(cache, [1, 2, 3, 4, 200007, 9]).cached).toBe(4);
+  });
+
+  it('finds nothing that was kept under another salt', () => {
+    const cache = new PrefixCache<never>(4);
+    const cached = (salt?: string) => request(cache, [1, 2, 3], [], salt).cached;
+    expect([cached('a'), cached('b'), cached(), cached('a'), cached('b'), cached()]).toEqual([
+      0, 0, 0, 3, 3, 3,
+    ]);
   });
 
   it('does not take a shorter number for the beginning of a longer one', () => {

@@ -14,6 +14,8 @@ export class Slot<Note> {
     readonly sequence: TokenSequence,
     /** What the reader of the sequence has noted about it, so that a continuation reads only what is new. */
     public notes: readonly Note[],
+    /** Only prompts of the same salt see it. */
+    readonly salt: string,
   ) {}
 }
 
@@ -25,6 +27,8 @@ export interface Match<Note> {
   readonly tokens: number;
   /** Bytes of the slot's JSON, commas included, that hold these tokens. */
   readonly bytes: number;
+  /** Of the prompt. */
+  readonly salt: string;
 }
 
 /**
@@ -45,18 +49,18 @@ export class PrefixCache<Note> {
     return this.slots.length;
   }
 
-  /** The longest prefix of json[start, end), canonical JSON without a last comma, that is kept. */
-  match(json: Buffer, start: number, end: number): Match<Note> {
+  /** The longest prefix of json[start, end), canonical JSON without a last comma, that is kept under this salt. */
+  match(json: Buffer, start: number, end: number, salt = ''): Match<Note> {
     const length = end - start;
-    let best: Match<Note> = { slot: undefined, tokens: 0, bytes: 0 };
-    for (const slot of this.likelyFirst(json, start, end)) {
+    let best: Match<Note> = { slot: undefined, tokens: 0, bytes: 0, salt };
+    for (const slot of this.likelyFirst(json, start, end, salt)) {
       const kept = slot.sequence.json();
       if (!reaches(kept, json, start, Math.min(best.bytes + 1, length))) continue;
       let bytes = commonPrefix(json, start, end, kept);
       // The last number of the prompt has no comma after it; in the kept sequence every number has one.
       if (bytes === length && kept[bytes] === COMMA) bytes++;
       else if (bytes > 0) bytes = kept.lastIndexOf(COMMA, bytes - 1) + 1;
-      if (bytes > best.bytes) best = { slot, tokens: slot.sequence.tokensBefore(bytes), bytes };
+      if (bytes > best.bytes) best = { slot, tokens: slot.sequence.tokensBefore(bytes), bytes, salt };
       if (best.bytes > length) break;
     }
     return best;
@@ -82,13 +86,14 @@ export class PrefixCache<Note> {
     return slot && !slot.running && slot.sequence.length === match.tokens ? slot : undefined;
   }
 
-  private branch(match: Match<Note>): Slot<Note> {
-    if (!match.slot) return new Slot<Note>(new TokenSequence(), []);
-    return new Slot(match.slot.sequence.prefix(match.tokens, match.bytes), match.slot.notes);
+  private branch({ slot, tokens, bytes, salt }: Match<Note>): Slot<Note> {
+    if (!slot) return new Slot<Note>(new TokenSequence(), [], salt);
+    return new Slot(slot.sequence.prefix(tokens, bytes), slot.notes, salt);
   }
 
-  private likelyFirst(json: Buffer, start: number, end: number): Slot<Note>[] {
-    const ranked = this.slots.toReversed().map((slot) => {
+  private likelyFirst(json: Buffer, start: number, end: number, salt: string): Slot<Note>[] {
+    const visible = this.slots.filter((slot) => slot.salt === salt);
+    const ranked = visible.toReversed().map((slot) => {
       const kept = slot.sequence.json();
       const continues = kept.length <= end - start && reaches(kept, json, start, kept.length);
       return { slot, rank: continues ? kept.length : 0 };

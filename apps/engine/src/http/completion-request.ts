@@ -21,6 +21,7 @@ const schema = z.object({
   temperature: z.number().min(0).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   seed: z.number().int().nullish(),
+  cache_salt: z.string().min(1).nullish(),
   content_parts: z.array(imageUrl).nullish(),
 });
 

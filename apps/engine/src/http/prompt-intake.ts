@@ -36,7 +36,7 @@ export class PromptIntake {
   readBytes(body: Buffer): Intake | undefined {
     const located = locatePrompt(body);
     if (!located) return undefined;
-    const match = this.cache.match(body, located.start, located.end);
+    const match = this.cache.match(body, located.start, located.end, saltOf(located.fields));
     const from = Math.min(located.start + match.bytes, located.end);
     const tail = parseIds(body, from, located.end, this.vocabulary);
     if (!tail) return undefined;
@@ -52,7 +52,7 @@ export class PromptIntake {
     const { prompt, ...fields } = parsed;
     const ids = this.promptIds(prompt);
     const json = idsToJson(ids);
-    const match = this.cache.match(json, 0, json.length - 1);
+    const match = this.cache.match(json, 0, json.length - 1, saltOf(fields));
     const tail = ids.subarray(match.tokens);
     const tailJson = json.subarray(match.bytes);
     return { fields, length: ids.length, match, tail, tailJson, fast: false };
@@ -76,4 +76,9 @@ export class PromptIntake {
       'prompt',
     );
   }
+}
+
+/** What keeps the prompts of one client apart from those of others; one of the wrong type is refused later. */
+function saltOf({ cache_salt: salt }: Record<string, unknown>): string {
+  return typeof salt === 'string' ? salt : '';
 }

@@ -130,7 +130,7 @@ export class Answering {
     sink.send(assembler.beginCompaction());
     const artifacts = this.#known();
     const turn = this.#turn;
-    const { text, usage } = await summarise({ turn, artifacts, pipeline, signal: this.#signal });
+    const { text, usage } = await summarise({ turn, artifacts, pipeline, sealer, signal: this.#signal });
     this.#streaming();
     const { contextTokens } = artifactOf(artifacts, Routing);
     const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
@@ -146,7 +146,7 @@ export class Answering {
 
   /** @param read tokens that the model reads for the first time in this response */
   async #sample(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink } = this.#parts;
+    const { assembler, control, sink, sealer } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
     const { engine, engineModel, format, contextTokens } = artifactOf(artifacts, Routing);
@@ -165,6 +165,7 @@ export class Answering {
         vocabularySize: format.tokenizer.vocabularySize,
         temperature: request.temperature,
         topP: request.topP,
+        cacheSalt: sealer.saltOf(this.#turn.tenant),
       },
       promptWith: (ending) => enginePrompt(artifacts, ending),
       folded: this.#folded,

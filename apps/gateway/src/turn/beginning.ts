@@ -75,7 +75,7 @@ function isResumed({ input, store }: ResponseRequest): boolean {
  * is stored they are written; so what a `store: false` response sampled must not be among them. An ancestor without a
  * response came from the store.
  */
-function isAllStored(node: ChainNode): boolean {
+export function isAllStored(node: ChainNode): boolean {
   for (let at: ChainNode | undefined = node; at !== undefined; at = at.parent) {
     if (at.response?.store === false) return false;
   }

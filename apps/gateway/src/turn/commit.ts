@@ -1,5 +1,6 @@
 import type { ResponseAssembler } from '@turnpike/assembly';
 import {
+  apart,
   createNode,
   estimateBytes,
   type ConversationStore,
@@ -13,7 +14,7 @@ import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
 import type { AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { log } from '../log.js';
-import type { Beginning } from './beginning.js';
+import { isAllStored, type Beginning } from './beginning.js';
 import { appendTurn } from './conversation-commit.js';
 import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
@@ -78,12 +79,25 @@ export async function keep({
   input: { tenant },
   store,
 }: Pick<CommitInput, 'assembler' | 'beginning' | 'input' | 'store'>): Promise<void> {
+  const { parent, input } = beginning;
   const output = items.map(({ item }): TurnItem => ({ item }));
+  const over = overNode({ response, tenant, input, output });
   try {
-    await store.save(overNode({ response, tenant, input: beginning.input, output }));
+    await store.save(parent === undefined || isAllStored(parent) ? over : onItsOwn(over));
   } catch (thrown) {
     log.error({ err: thrown, response: response.id }, 'failed response could not be stored');
   }
+}
+
+/** What is kept of a response behind one that was not to be: its summaries are of that, and its error may quote it. */
+function onItsOwn(node: ResponseNode): ResponseNode {
+  const { error } = node.response;
+  const message = 'The response failed. Why is not kept, because it follows a response with store: false.';
+  return {
+    ...node,
+    response: { ...node.response, error: error && { ...error, message } },
+    output: node.output.map(({ item }) => ({ item: apart(item) })),
+  };
 }
 
 /** The node of a response that nothing can follow: it has no artifacts and no place in the tree. */

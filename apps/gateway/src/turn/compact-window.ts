@@ -41,7 +41,7 @@ export async function compactWindow(
   const history = () => historyOf(base);
   const turn = new TurnContext({ id, tenant, request, items, known, history });
   const artifacts = await parts.pipeline.run(turn, base?.artifacts);
-  const { text, usage } = await summarise({ turn, artifacts, pipeline: parts.pipeline, signal });
+  const { text, usage } = await summarise({ turn, artifacts, ...parts, signal });
   const all = shownItems([...turn.history(), ...turn.items]).entries.map(({ item }) => item);
   const { addedTools } = artifactOf(artifacts, Validation);
   // A token of some languages is one character.

@@ -2,6 +2,7 @@ import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conv
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
+import type { Sealer } from '@turnpike/sealing';
 import {
   shownItems,
   type Artifacts,
@@ -23,6 +24,7 @@ export interface SummaryInput {
   readonly turn: TurnContext;
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
+  readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +38,13 @@ export interface Summary {
  * engine finds nearly all of it in its cache.
  * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
  */
-export async function summarise({ turn, artifacts, pipeline, signal }: SummaryInput): Promise<Summary> {
+export async function summarise({
+  turn,
+  artifacts,
+  pipeline,
+  sealer,
+  signal,
+}: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const opening = format.generationPromptFor({ kind: 'answer' });
@@ -64,6 +72,7 @@ export async function summarise({ turn, artifacts, pipeline, signal }: SummaryIn
     vocabularySize: format.tokenizer.vocabularySize,
     temperature,
     topP,
+    cacheSalt: sealer.saltOf(turn.tenant),
   };
   for await (const { ids, usage } of engine.generate(request, signal)) {
     sampled += ids.length;

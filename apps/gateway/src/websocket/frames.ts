@@ -32,7 +32,12 @@ export function noticeFrame(type: string, streamId: string | undefined, fields: 
 }
 
 /** Events about a response that runs. */
-const CONTROL_TYPES = ['response.interrupt', 'response.steer', 'response.inject', 'response.append'] as const;
+export const CONTROL_TYPES = [
+  'response.interrupt',
+  'response.steer',
+  'response.inject',
+  'response.append',
+] as const;
 
 export interface ControlFrame {
   readonly type: (typeof CONTROL_TYPES)[number];
@@ -41,7 +46,7 @@ export interface ControlFrame {
 }
 
 /** Notices that need no answer. Codex sent `response.processed` for a while. */
-const SILENT = new Set(['response.processed']);
+export const SILENT: ReadonlySet<string> = new Set(['response.processed']);
 
 /**
  * Reads one text message.
