@@ -63,14 +63,15 @@ export class AppModule {
           inject: [Engines, Formats],
           useFactory: (engines: Engines, formats: Formats) => routerOf(config, engines, formats),
         },
+        { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats],
-          useFactory: (router: RouterStrategy, formats: Formats) =>
+          inject: [ROUTER, Formats, ImageLoader],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
-              images: new ImagesStage({ routeToken: Routing, loader: imageLoaderOf(config) }),
+              images: new ImagesStage({ routeToken: Routing, loader }),
               rendering: new RenderingStage({
                 formatToken: Routing,
                 encoder: (format) => formats.encoder(format),
