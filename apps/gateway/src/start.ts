@@ -11,6 +11,7 @@ import { EngineProcess } from './embedded/engine-process.js';
 import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { log } from './log.js';
+import { NestLogger } from './nest-logger.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -110,7 +111,7 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,
-    logger: ['error', 'warn', 'fatal'],
+    logger: new NestLogger(),
   });
   app.disable('x-powered-by');
   app.disable('etag');
