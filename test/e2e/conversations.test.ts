@@ -272,6 +272,14 @@ describe('the addresses', () => {
   });
 
   const file = { role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] };
+  const image = (image_url: string) => ({
+    role: 'user',
+    content: [
+      { type: 'input_text', text: 'look' },
+      { type: 'input_image', image_url },
+    ],
+  });
+  const format = { type: 'json_schema', name: 'a', schema: { type: 'nonsense' } };
   const many = Array.from({ length: 21 }, () => user('a'));
   it.each([
     ['no JSON', '', 'nonsense', 'invalid_json', null],
@@ -280,6 +288,28 @@ describe('the addresses', () => {
     ['too many items', '', { items: many }, 'invalid_value', 'items'],
     ['a bad item', '', { items: [user('a'), { type: 'x' }] }, 'invalid_value', 'items[1].type'],
     ['a file', '', { items: [file] }, 'unsupported_parameter', 'items[0].content[0]'],
+    [
+      'no image',
+      '/ID/items',
+      { items: [user('a'), image('data:image/png;base64,AAAA')] },
+      'invalid_image_format',
+      'items[1].content[1].image_url',
+    ],
+    [
+      'an image that is not fetched',
+      '',
+      { items: [image('http://127.0.0.1/a.png')] },
+      'invalid_image_url',
+      'items[0].content[1].image_url',
+    ],
+    [
+      'a schema that answers cannot be checked against',
+      '',
+      { items: [{ type: 'configuration_update', text: { format } }] },
+      'invalid_value',
+      'items[0].text.format.schema',
+    ],
+    ['an id', '', { items: [{ ...user('a'), id: 'msg_\0' }] }, 'invalid_value', 'items[0].id'],
     ['bad metadata', '', { metadata: { a: 1 } }, 'invalid_type', 'metadata.a'],
     ['no metadata', '/ID', {}, 'missing_required_parameter', 'metadata'],
     ['no items', '/ID/items', {}, 'missing_required_parameter', 'items'],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -174,11 +174,28 @@ describe('a memory budget', () => {
 });
 
 describe('a start that cannot work', () => {
-  it.each([
+  const CONFIGURED = ['--config', 'c.yaml'];
+
+  it.each<[string, { PORT: () => string }, string[], string, string?]>([
     ['a port in use', { PORT: () => new URL(app.url).port }, [], 'something else listens there'],
     ['options the engine does not know', { PORT: () => '0' }, ['--sim=--bogus'], '--sim holds its options'],
-  ])('says why, without a stack: %s', async (_, { PORT }, args, said) => {
+    [
+      'keys that are none',
+      { PORT: () => '0' },
+      CONFIGURED,
+      'must hold sealing keys',
+      'sealingKeyFile: c.yaml',
+    ],
+    [
+      'a store that is none',
+      { PORT: () => '0' },
+      CONFIGURED,
+      'The store cannot be opened',
+      'store: { kind: sqlite, path: c.yaml }',
+    ],
+  ])('says why, without a stack: %s', async (_, { PORT }, args, said, config = '') => {
     const cwd = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+    writeFileSync(join(cwd, 'c.yaml'), config);
     const child = spawn(process.execPath, [MAIN.gateway, ...args], { env: { PORT: PORT() }, cwd });
     let output = '';
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));

@@ -9,6 +9,7 @@ import { ValidationStage } from '@turnpike/validation';
 import { BackgroundRunner } from './background/background-runner.js';
 import { BackgroundService } from './background/background.service.js';
 import { Changes } from './background/changes.js';
+import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
@@ -21,6 +22,7 @@ import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
+import { shownError } from './log.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
 import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
@@ -50,7 +52,7 @@ export class AppModule {
         Changes,
         BackgroundRunner,
         BackgroundService,
-        { provide: Sealer, useFactory: () => new Sealer(loadSealingKeys(config.sealingKeyFile)) },
+        { provide: Sealer, useFactory: () => sealerOf(config) },
         {
           provide: ResumeWindow,
           useFactory: () =>
@@ -63,14 +65,15 @@ export class AppModule {
           inject: [Engines, Formats],
           useFactory: (engines: Engines, formats: Formats) => routerOf(config, engines, formats),
         },
+        { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats],
-          useFactory: (router: RouterStrategy, formats: Formats) =>
+          inject: [ROUTER, Formats, ImageLoader],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
-              images: new ImagesStage({ routeToken: Routing, loader: imageLoaderOf(config) }),
+              images: new ImagesStage({ routeToken: Routing, loader }),
               rendering: new RenderingStage({
                 formatToken: Routing,
                 encoder: (format) => formats.encoder(format),
@@ -83,6 +86,15 @@ export class AppModule {
         ResponsesGateway,
       ],
     };
+  }
+}
+
+/** @throws ConfigError when the file of the sealing keys cannot be used */
+function sealerOf({ sealingKeyFile }: Config): Sealer {
+  try {
+    return new Sealer(loadSealingKeys(sealingKeyFile));
+  } catch (thrown) {
+    throw new ConfigError(`The sealing keys cannot be used: ${shownError(thrown).message}`);
   }
 }
 

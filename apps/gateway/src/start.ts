@@ -12,6 +12,7 @@ import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { useOriginForm } from './http/request-target.js';
 import { log } from './log.js';
+import { NestLogger } from './nest-logger.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -111,7 +112,7 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,
-    logger: ['error', 'warn', 'fatal'],
+    logger: new NestLogger(),
   });
   app.disable('x-powered-by');
   app.disable('etag');

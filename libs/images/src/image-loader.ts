@@ -42,6 +42,14 @@ export class ImageLoader {
   }
 
   /**
+   * Finds what is wrong with images that are to be loaded later, as far as it shows without fetching any.
+   * @throws ApiError on the `param` of the source at fault
+   */
+  check(sources: readonly ImageSource[]): void {
+    this.#read(sources, new ByteBudget(this.#maxBytes));
+  }
+
+  /**
    * The images of one request, in the order of their sources; a promise only when one has to be fetched, which is not
    * begun before all others are known to be right.
    * @throws ApiError on the `param` of the source at fault. What goes wrong with a fetch is always the same error: it
@@ -49,15 +57,20 @@ export class ImageLoader {
    */
   load(sources: readonly ImageSource[], signal: AbortSignal): LoadedImage[] | Promise<LoadedImage[]> {
     const budget = new ByteBudget(this.#maxBytes);
-    const isRemote = ({ url }: ImageSource) => /^https?:/i.test(url);
-    const remote = sources.filter(isRemote);
-    const fetcher = remote.length === 0 ? undefined : this.#requireFetcher(remote);
-    const read = sources.map((source) => (isRemote(source) ? undefined : inlined(source, budget)));
+    const { read, remote, fetcher } = this.#read(sources, budget);
     if (fetcher === undefined) return read.filter((image) => image !== undefined);
     return fetchAll(remote, (source) => fetched(source, fetcher, budget, signal)).then((images) => {
       const rest = images.values();
       return read.map((image) => image ?? (rest.next().value as LoadedImage));
     });
+  }
+
+  /** The images that are there already, in the places of their sources, and what fetches the others. */
+  #read(sources: readonly ImageSource[], budget: ByteBudget) {
+    const remote = sources.filter(isRemote);
+    const fetcher = remote.length === 0 ? undefined : this.#requireFetcher(remote);
+    const read = sources.map((source) => (isRemote(source) ? undefined : inlined(source, budget)));
+    return { read, remote, fetcher };
   }
 
   #requireFetcher(remote: readonly ImageSource[]): ImageFetcher {
@@ -76,6 +89,10 @@ export class ImageLoader {
     }
     return this.#fetcher;
   }
+}
+
+function isRemote({ url }: ImageSource): boolean {
+  return /^https?:/i.test(url);
 }
 
 function inlined({ url, param }: ImageSource, budget: ByteBudget): LoadedImage {

@@ -41,7 +41,7 @@ interface Given {
   readonly history?: readonly TurnItem[];
   readonly known?: number;
   readonly rule?: ImageRule | undefined;
-  readonly loader?: FakeLoader;
+  readonly loader?: ImageLoader;
 }
 
 /** One turn of the stage, and the work it counted. */
@@ -54,7 +54,12 @@ async function advance(input: readonly object[], given: Given = {}) {
   const turn = new TurnContext({ id: 'resp_1', tenant: 't', request, items, known, history: () => history });
   turn.artifacts.set(Route.name, { model: 'm', images: rule });
   const images = await stage.advance(previous, turn.viewFor(stage));
-  return { images, items, loaded: loader.loaded, work: turn.work.get('images_loaded') ?? 0 };
+  return {
+    images,
+    items,
+    loaded: loader instanceof FakeLoader ? loader.loaded : [],
+    work: turn.work.get('images_loaded') ?? 0,
+  };
 }
 
 async function errorOf(input: readonly object[], given: Given = {}): Promise<ApiError> {
@@ -146,6 +151,17 @@ describe('the images of a chain', () => {
       code: 'invalid_image_url',
       param: 'previous_response_id',
     });
+  });
+
+  it('are named by the conversation where it brought them', async () => {
+    const given = { known: -1, rule: undefined };
+    expect((await errorOf([user(image(1, 1)), user(text)], given)).param).toBe('conversation');
+    expect((await errorOf([user(text), user(image(1, 1))], given)).param).toBe('input[0].content[0]');
+    for (const part of [{ image_url: 'x' }, { image_url: remote.image_url }, { file_id: 'file_1' }, {}]) {
+      const loader = new ImageLoader({ maxBytes: 1000 });
+      const brought = [user({ type: 'input_image', ...part }), user(text)];
+      expect((await errorOf(brought, { known: -1, loader })).param).toBe('conversation');
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import {
   type TurnStage,
 } from '@turnpike/turns';
 import type { ImageLoader } from './image-loader.js';
-import { imagePartsOf, urlOf, type PlacedImage } from './image-parts.js';
+import { imagePartsBehind, imagePartsOf, sourceOf, type PlacedImage } from './image-parts.js';
 import { imagesCodec } from './images-codec.js';
 import { NO_IMAGES, pricedBy, withImages, type KnownImages } from './images.js';
 import type { ImageRule } from './price.js';
@@ -44,7 +44,7 @@ export class ImagesStage implements TurnStage<KnownImages> {
     const rule = this.#requireRule(turn, images, placed);
     if (rule === undefined) return images;
     if (placed.length === 0) return pricedBy(images, rule);
-    const sources = placed.map((each) => ({ url: urlOf(each), param: each.urlPath }));
+    const sources = placed.map(sourceOf);
     const loaded = this.#options.loader.load(sources, turn.signal);
     const add = (added: Awaited<typeof loaded>): KnownImages => {
       turn.count('images_loaded', added.length);
@@ -74,15 +74,16 @@ export class ImagesStage implements TurnStage<KnownImages> {
 
 function newImages({ items, known }: Turn): PlacedImage[] {
   const start = lastStart(items) + 1;
-  return items
-    .slice(start)
-    .flatMap(({ item }, index) => imagePartsOf(item, `input[${known + start + index}]`));
+  return items.slice(start).flatMap(({ item }, index) => {
+    const at = known + start + index;
+    // What comes before the input was added to the conversation without a turn.
+    return at < 0 ? imagePartsBehind(item, 'conversation') : imagePartsOf(item, `input[${at}]`);
+  });
 }
 
 /** What a parent has that was made without this stage. */
 function earlierImages(turn: Turn): PlacedImage[] {
-  const path = 'previous_response_id';
   if (lastStart(turn.items) !== -1) return [];
-  const placed = shownItems(turn.history()).entries.flatMap(({ item }) => imagePartsOf(item, path));
-  return placed.map(({ part }) => ({ part, path, urlPath: path }));
+  const field = turn.request.conversation === undefined ? 'previous_response_id' : 'conversation';
+  return shownItems(turn.history()).entries.flatMap(({ item }) => imagePartsBehind(item, field));
 }

@@ -4,7 +4,7 @@ export { ByteBudget } from './byte-budget.js';
 export { readDataUrl, type DataImage } from './data-url.js';
 export { type Network } from './network.js';
 export { ImageFetcher, type FetchedImage, type ImageFetcherOptions } from './image-fetcher.js';
-export { imagePartsOf, type PlacedImage } from './image-parts.js';
+export { imagePartsOf, sourceOf, type PlacedImage } from './image-parts.js';
 export { ImageLoader, type ImageLoaderOptions, type ImageSource, type LoadedImage } from './image-loader.js';
 export { imageBytes, imagesOf, type KnownImages, type KnownImage } from './images.js';
 export { imagesCodec } from './images-codec.js';

@@ -4,12 +4,22 @@ import type { ReasoningEffort, TextFormat } from './settings.js';
 /** Which earlier reasoning the model sees again: of the running turn only, or of the whole chain. */
 export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
 
+/** An entry of `allowed_tools`. */
+export interface ToolReference {
+  type: string;
+  name?: string | undefined;
+  /** The namespace that the tool was declared in; without one the name is to say which tool is meant. */
+  namespace?: string | undefined;
+  /** Of a tool of type `mcp`. */
+  server_label?: string | undefined;
+}
+
 export type ToolChoice =
   | 'none'
   | 'auto'
   | 'required'
-  | { type: 'function' | 'custom'; name: string }
-  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: { type: string; name?: string | undefined }[] }
+  | { type: 'function' | 'custom'; name: string; namespace?: string | undefined }
+  | { type: 'allowed_tools'; mode: 'auto' | 'required'; tools: ToolReference[] }
   | { type: string; [field: string]: unknown };
 
 /**

@@ -1,5 +1,5 @@
 export { validatedCodec } from './validated-codec.js';
-export { refuseFiles, Validation, ValidationStage } from './validation.stage.js';
+export { checkUpdate, refuseFiles, Validation, ValidationStage } from './validation.stage.js';
 export type { Validated } from './validated.js';
 export { type CallableTool } from './tool-names.js';
 export { foldCalls, type WaitingCalls } from './tool-pairing.js';

@@ -6,7 +6,8 @@ import {
   type ResponseRequest,
   type Tool,
 } from '@turnpike/protocol';
-import { namesOf, toolKey } from './tool-names.js';
+import { entriesOf, meantBy, type ChoiceEntry } from './tool-entries.js';
+import { callableTools, namesOf, toolKey, type CallableTool } from './tool-names.js';
 
 type Choice = Exclude<ResponseRequest['toolChoice'], string>;
 
@@ -18,25 +19,40 @@ type Choice = Exclude<ResponseRequest['toolChoice'], string>;
  */
 export function requireCallable({ toolChoice, tools }: ResponseRequest, added: readonly Tool[]): void {
   if (toolChoice === 'auto' || toolChoice === 'none') return;
-  const offered = new Set(namesOf([...added, ...offeredTools(tools)]));
+  const all = [...added, ...offeredTools(tools)];
+  const offered = new Set(namesOf(all));
   if (toolChoice === 'required') {
     if (offered.size === 0) throw refused("'required' needs a tool that can be called");
     return;
   }
-  for (const { type, name } of namedBy(toolChoice, offered)) {
-    if (!offered.has(toolKey(type, name)))
-      throw refused(`'${quotable(name)}' not found in 'tools' parameter`);
+  const declared = callableTools(all);
+  for (const entry of namedBy(toolChoice, offered)) {
+    if (entry.type !== 'namespace') requireOne(entry, declared);
+    else if (!offered.has(toolKey(entry.type, entry.name))) throw notFound(entry.name);
   }
 }
 
+interface NamedEntry extends ChoiceEntry {
+  readonly name: string;
+}
+
+function requireOne(entry: NamedEntry, declared: readonly CallableTool[]): void {
+  const { name, namespace } = entry;
+  const meant = meantBy(entry, declared);
+  if (meant.length === 0) throw notFound(typeof namespace === 'string' ? `${namespace}.${name}` : name);
+  const namespaces = new Set(meant.map((tool) => tool.namespace));
+  if (namespaces.size === 1) return;
+  throw refused(
+    `'${quotable(name)}' is ambiguous: several namespaces have it, so that 'namespace' has to be said`,
+  );
+}
+
 /** The client tools that a choice names. A search is one when it is the client's. */
-function namedBy(choice: Choice, offered: ReadonlySet<string>): { type: string; name: string }[] {
-  const listed = choice.type === 'allowed_tools' ? (choice['tools'] as Choice[]) : [choice];
-  const named = listed.flatMap((entry) => {
-    const { type } = entry;
+function namedBy(choice: Choice, offered: ReadonlySet<string>): NamedEntry[] {
+  const named = entriesOf(choice).flatMap((entry): NamedEntry[] => {
+    const { type, name } = entry;
     if (type === TOOL_SEARCH) return offered.has(toolKey(type, type)) ? [{ type, name: type }] : [];
-    const name = 'name' in entry ? entry.name : undefined;
-    return CLIENT_TYPES.includes(type) && typeof name === 'string' ? [{ type, name }] : [];
+    return CLIENT_TYPES.includes(type) && typeof name === 'string' ? [{ ...entry, name }] : [];
   });
   const forced = choice.type !== 'allowed_tools' || choice['mode'] === 'required';
   if (named.length > 0 || !forced) return named;
@@ -45,6 +61,10 @@ function namedBy(choice: Choice, offered: ReadonlySet<string>): { type: string; 
 
 /** Types of tools that the client runs and a choice names. */
 const CLIENT_TYPES: readonly string[] = ['function', 'custom', 'namespace'];
+
+function notFound(name: string): ApiError {
+  return refused(`'${quotable(name)}' not found in 'tools' parameter`);
+}
 
 function refused(reason: string): ApiError {
   return new ApiError('invalid_value', { param: 'tool_choice', message: `Tool choice ${reason}.` });

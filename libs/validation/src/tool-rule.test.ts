@@ -82,6 +82,15 @@ describe('toolRule', () => {
     }
   });
 
+  it('takes a name with a namespace for the tool in there and no other', () => {
+    const other = { ...namespace, name: 'disks' };
+    const both = [...tools, { type: 'function', name: 'read' }, other];
+    const named = { type: 'function', name: 'read', namespace: 'disks' };
+    for (const choice of [named, { type: 'allowed_tools', mode: 'required', tools: [named] }]) {
+      expect(rule({ tools: both, tool_choice: choice }).allowed).toEqual([named]);
+    }
+  });
+
   it('allows nothing where no tool is declared, and counts tools that joined as items', () => {
     expect(rule({ tools: [] }).allowed).toEqual([]);
     expect(rule({ tools: [{ type: 'web_search' }] }).allowed).toEqual([]);

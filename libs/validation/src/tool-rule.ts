@@ -1,11 +1,6 @@
-import {
-  offeredTools,
-  TOOL_SEARCH,
-  type ResponseRequest,
-  type Tool,
-  type ToolChoice,
-} from '@turnpike/protocol';
+import { offeredTools, type ResponseRequest, type Tool } from '@turnpike/protocol';
 import { callableTools, type CallableTool } from './tool-names.js';
+import { entriesOf, meantBy } from './tool-entries.js';
 
 /** Which calls an answer may and must hold. */
 export interface ToolRule {
@@ -37,26 +32,8 @@ function ruleOfFirst(request: ResponseRequest, added: readonly Tool[]): ToolRule
   if (toolChoice === 'none' || declared.length === 0) return { required: false, allowed: [], maxCalls };
   if (toolChoice === 'auto') return { required: false, allowed: 'any', maxCalls };
   if (toolChoice === 'required') return { required: true, allowed: declared, maxCalls };
-  const named = new Set(namedBy(toolChoice).flatMap((entry) => meantBy(entry, declared)));
+  const named = new Set(entriesOf(toolChoice).flatMap((entry) => meantBy(entry, declared)));
   const allowed = declared.filter((tool) => named.has(tool));
   const required = toolChoice.type !== 'allowed_tools' || toolChoice['mode'] === 'required';
   return { required, allowed, maxCalls };
-}
-
-interface Named {
-  readonly type: string;
-  readonly name?: unknown;
-}
-
-function namedBy(choice: Exclude<ToolChoice, string>): readonly Named[] {
-  return choice.type === 'allowed_tools' ? (choice['tools'] as Named[]) : [choice];
-}
-
-/** A namespace names every tool in it. A bare name means a tool inside a namespace only where no other has it. */
-function meantBy({ type, name }: Named, declared: readonly CallableTool[]): readonly CallableTool[] {
-  if (type === 'namespace') return declared.filter(({ namespace }) => namespace === name);
-  if (type === TOOL_SEARCH) return declared.filter((tool) => tool.type === type);
-  const all = declared.filter((tool) => tool.type === type && tool.name === name);
-  const bare = all.filter(({ namespace }) => namespace === undefined);
-  return bare.length > 0 ? bare : all;
 }

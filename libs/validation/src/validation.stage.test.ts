@@ -122,6 +122,8 @@ describe('tool_choice', () => {
   const namespace = { type: 'namespace', name: 'mcp__x', tools: [tool('y')] };
   const hosted = { type: 'web_search', name: 'web' };
   const tools = [shell, patch, namespace, hosted];
+  const spaces = (...names: string[]) =>
+    names.map((name) => ({ type: 'namespace', name, tools: [tool('h')] }));
 
   it.each<[string, unknown, unknown[]]>([
     ['auto', 'auto', []],
@@ -130,6 +132,8 @@ describe('tool_choice', () => {
     ['a function', { type: 'function', name: 'shell' }, tools],
     ['a custom tool', { type: 'custom', name: 'patch' }, tools],
     ['a tool in a namespace', { type: 'function', name: 'y' }, tools],
+    ['a tool of that namespace', { type: 'function', name: 'h', namespace: 'b' }, spaces('a', 'b')],
+    ['the tool outside of namespaces', { type: 'function', name: 'h' }, [...spaces('a', 'b'), tool('h')]],
     [
       'some of the tools',
       { type: 'allowed_tools', mode: 'required', tools: [shell, { type: 'web_search' }] },
@@ -192,6 +196,24 @@ describe('tool_choice', () => {
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
       tools,
       "Tool choice 'allowed_tools' needs a tool that this server does not host.",
+    ],
+    [
+      'a tool of a namespace that does not have it',
+      { type: 'function', name: 'h', namespace: 'c' },
+      spaces('b'),
+      "Tool choice 'c.h' not found in 'tools' parameter.",
+    ],
+    [
+      'an allowed tool of a namespace that does not have it',
+      { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'h', namespace: 'c' }] },
+      spaces('b'),
+      "Tool choice 'c.h' not found in 'tools' parameter.",
+    ],
+    [
+      'a name that several namespaces have',
+      { type: 'function', name: 'h' },
+      spaces('a', 'b'),
+      "Tool choice 'h' is ambiguous: several namespaces have it, so that 'namespace' has to be said.",
     ],
     [
       'text instead of a name',

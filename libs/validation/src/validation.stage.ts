@@ -53,8 +53,12 @@ function fold(known: Validated, turn: Turn, turnItems: readonly TurnItem[], para
   return changed ? { waitingCalls, addedTools } : before;
 }
 
-/** A format that an item brings has to be one that answers can be checked against. */
-function checkUpdate(item: Item, path: string): void {
+/**
+ * A format that an item brings has to be one that answers can be checked against.
+ * @param path of the item, as in `input[2]`
+ * @throws ApiError invalid_value on the format's schema
+ */
+export function checkUpdate(item: Item, path: string): void {
   if (item.type === 'configuration_update' && item.text?.format !== undefined) {
     answerCheck(item.text.format, `${path}.text.format`);
   }

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ConversationStore, ResponseStore } from '@turnpike/conversation';
+import { ImageLoader, imagePartsOf, sourceOf } from '@turnpike/images';
 import { parseAddedItems } from '@turnpike/protocol';
 import { Sealer } from '@turnpike/sealing';
 import type { TurnItem } from '@turnpike/turns';
-import { refuseFiles } from '@turnpike/validation';
+import { checkUpdate, refuseFiles } from '@turnpike/validation';
 import { CONVERSATIONS, STORE } from '../tokens.js';
 import { joiningItems } from '../turn/conversation-items.js';
 import { expandItems } from '../turn/item-references.js';
@@ -16,6 +17,7 @@ export class AddedItems {
     @Inject(STORE) private readonly store: ResponseStore,
     @Inject(CONVERSATIONS) private readonly conversations: ConversationStore,
     @Inject(Sealer) private readonly sealer: Sealer,
+    @Inject(ImageLoader) private readonly images: ImageLoader,
   ) {}
 
   /**
@@ -26,7 +28,12 @@ export class AddedItems {
   async read(values: readonly unknown[], tenant: string): Promise<TurnItem[]> {
     const whole = await expandItems(values, 'items', tenant, [this.store, this.conversations]);
     const items = parseAddedItems(whole);
-    items.forEach((item, index) => refuseFiles(item, `items[${index}]`));
+    items.forEach((item, index) => {
+      refuseFiles(item, `items[${index}]`);
+      checkUpdate(item, `items[${index}]`);
+    });
+    const images = items.flatMap((item, index) => imagePartsOf(item, `items[${index}]`));
+    this.images.check(images.map(sourceOf));
     return joiningItems(turnItems(items, tenant, this.sealer, 'items'));
   }
 }

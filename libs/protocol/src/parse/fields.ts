@@ -23,6 +23,13 @@ export function withDefault<T extends z.ZodType>(schema: T, fallback: () => z.ou
 }
 
 /**
+ * The id of an item that a client sends: stores look items up by it, so that it has to be one they can keep and index.
+ */
+export const itemId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,256}$/, 'an id is 1 to 256 printable ASCII characters');
+
+/**
  * An array that is given up at its first bad element. `z.array` collects an issue for each one, and a body of
  * 16 MiB can hold eight million.
  */

@@ -82,6 +82,23 @@ describe('errors of items', () => {
     ],
     ['an unknown status', [{ ...call, status: 'done' }], 'invalid_value', 'input[0].status'],
     ['an id of another type', [{ ...call, id: 5 }], 'invalid_type', 'input[0].id'],
+    ['an id with a NUL', [{ ...call, id: 'fc_\0' }], 'invalid_value', 'input[0].id'],
+    ['an empty id', [{ role: 'user', content: 'x', id: '' }], 'invalid_value', 'input[0].id'],
+    ['an id that is too long', [call, { ...output, id: 'a'.repeat(257) }], 'invalid_value', 'input[1].id'],
+    [
+      'an id with a blank, of a tool item',
+      [{ type: 'web_search_call', id: 'ws 1' }],
+      'invalid_value',
+      'input[0].id',
+    ],
+    [
+      'an id that is not ASCII, of tools',
+      [{ type: 'additional_tools', role: 'developer', id: 'at_é', tools: [] }],
+      'invalid_value',
+      'input[0].id',
+    ],
+    ['a reference without id', [{ type: 'item_reference' }], 'missing_required_parameter', 'input[0].id'],
+    ['a reference with a number', [{ type: 'item_reference', id: 5 }], 'invalid_type', 'input[0].id'],
     [
       'a call without call_id',
       [{ ...call, call_id: undefined }],

@@ -4,6 +4,7 @@ import {
   invalid,
   isAbsent,
   isObject,
+  itemId,
   list,
   missing,
   optional,
@@ -16,7 +17,8 @@ import { reasoningEffort, textFormat } from './settings.js';
 import { parseToolItem, TOOL_ITEM_TYPES } from './tool-items.js';
 import { parseTools } from './tools.js';
 
-const id = optional(z.string());
+const id = optional(itemId);
+const reference = z.object({ id: z.string() });
 const status = optional(z.enum(['in_progress', 'completed', 'incomplete']));
 
 const inputText = z.object({ type: z.literal('input_text'), text: z.string() });
@@ -131,6 +133,8 @@ export function parseItem(value: unknown, path: string): Item {
   if (!isObject(value)) throw wrongType(path, 'object', value);
   const type = value['type'] ?? (isAbsent(value['role']) ? undefined : 'message');
   if (type === undefined) throw missing(`${path}.type`);
+  // One that has an id has been replaced by what it refers to.
+  if (type === 'item_reference') parseField(reference, value, path);
   const parse =
     typeof type === 'string' && Object.hasOwn(ITEM_PARSERS, type)
       ? ITEM_PARSERS[type as Item['type']]

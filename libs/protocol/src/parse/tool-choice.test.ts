@@ -24,10 +24,15 @@ describe('parseToolChoice', () => {
   it.each([
     { type: 'function', name: 'f' },
     { type: 'custom', name: 'f' },
+    { type: 'function', name: 'f', namespace: 'n' },
     {
       type: 'allowed_tools',
       mode: 'required',
-      tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }],
+      tools: [
+        { type: 'function', name: 'f', namespace: 'n' },
+        { type: 'web_search' },
+        { type: 'mcp', server_label: 'x' },
+      ],
     },
     { type: 'web_search' },
     { type: 'mcp', server_label: 'x' },
@@ -44,6 +49,7 @@ describe('parseToolChoice', () => {
     [{ type: 'function' }, 'missing_required_parameter', 'tool_choice.name'],
     [{ type: 'function', function: { name: 'f' } }, 'missing_required_parameter', 'tool_choice.name'],
     [{ type: 'custom', name: '' }, 'invalid_value', 'tool_choice.name'],
+    [{ type: 'function', name: 'f', namespace: 5 }, 'invalid_type', 'tool_choice.namespace'],
     [{ type: 'allowed_tools', tools: [] }, 'missing_required_parameter', 'tool_choice.mode'],
     [{ type: 'allowed_tools', mode: 'none', tools: [] }, 'invalid_value', 'tool_choice.mode'],
     [{ type: 'allowed_tools', mode: 'auto' }, 'missing_required_parameter', 'tool_choice.tools'],

@@ -4,11 +4,14 @@ import { isAbsent, isObject, list, missing, optional, parseField, wrongType, wro
 
 const MODES = ['none', 'auto', 'required'] as const;
 
-const named = z.object({ type: z.enum(['function', 'custom']), name: z.string().min(1) });
+const namespace = optional(z.string().min(1));
+const named = z.object({ type: z.enum(['function', 'custom']), name: z.string().min(1), namespace });
 const allowedTools = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
-  tools: list(z.object({ type: z.string(), name: optional(z.string()) })),
+  tools: list(
+    z.object({ type: z.string(), name: optional(z.string()), namespace, server_label: optional(z.string()) }),
+  ),
 });
 
 /**

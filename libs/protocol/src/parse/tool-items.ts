@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isAbsent, list, missing, optional, parseField } from './fields.js';
+import { isAbsent, itemId, list, missing, optional, parseField } from './fields.js';
 
 /**
  * Items of tools other than functions. What pairs them and what the model is shown of them is checked; everything else
  * is kept as it was sent, nulls included, so that lists and references give it back. Source of the shapes: the input
  * items of openai-node 7.59, its beta ones included.
  */
-const item = { id: optional(z.string()), status: optional(z.string()) };
+const item = { id: optional(itemId), status: optional(z.string()) };
 const call_id = z.string().min(1);
 const text = z.string().nullish();
 const texts = list(z.string());
@@ -120,7 +120,7 @@ export const TOOL_ITEMS = {
     type: z.literal('mcp_approval_request'),
     ...item,
     /** What the response refers to. */
-    id: z.string().min(1),
+    id: itemId,
     server_label: z.string(),
     name: z.string().min(1),
     arguments: z.string(),
