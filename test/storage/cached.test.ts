@@ -40,15 +40,6 @@ describe.each(KINDS)('a cache before the store on %s', (kind) => {
     expect(await store.load('other', node.id)).toBeUndefined();
   });
 
-  it('leaves what continues a store: false response to its connection', async () => {
-    const steps = [{ input: [user('a')], settings: { store: false } }, { input: [user('b')] }, {}];
-    for (const each of (await makeChain(steps)).slice(1)) {
-      await store.save(each);
-      expect(await store.load('tenant', each.id)).toBeUndefined();
-      expect(await store.find('tenant', each.id)).toBeDefined();
-    }
-  });
-
   it('reads what another process made, once', async () => {
     await storeOn(db).save(node);
     const read = await store.load('tenant', node.id);

@@ -17,14 +17,3 @@ it('finds a response of its tenant until it is deleted', () => {
   expect(store.find('tenant', 'parent')).toBeUndefined();
   expect(store.load('tenant', 'child')).toBe(child);
 });
-
-it('has what continues a store: false response for reading only', () => {
-  const store = new MemoryResponseStore(100);
-  const unstored = { ...node('unstored') };
-  const child = node('child', { ...unstored, response: { ...unstored.response, store: false } });
-  for (const each of [child, node('grandchild', child)]) {
-    store.save(each);
-    expect(store.find('tenant', each.id)).toBeDefined();
-    expect(store.load('tenant', each.id)).toBeUndefined();
-  }
-});

@@ -1,5 +1,5 @@
 import type { Item, ResponseObject } from '@turnpike/protocol';
-import type { ChainNode, ResponseNode } from './node.js';
+import type { ResponseNode } from './node.js';
 import { NodeCache } from './node-cache.js';
 import type { ParentSource } from './parent.js';
 
@@ -28,8 +28,6 @@ export interface StoredResponse {
  */
 export class MemoryResponseStore implements ResponseStore {
   readonly #nodes: NodeCache;
-  /** Behind a response that was not to be stored: they can be read, but continued on their connection only. */
-  readonly #apart = new WeakSet<ChainNode>();
 
   /** @param budget bytes, see {@link NodeCache} */
   constructor(budget: number) {
@@ -37,8 +35,7 @@ export class MemoryResponseStore implements ResponseStore {
   }
 
   load(tenant: string, id: string): ResponseNode | undefined {
-    const node = this.#nodes.get(tenant, id);
-    return node !== undefined && this.#apart.has(node) ? undefined : node;
+    return this.#nodes.get(tenant, id);
   }
 
   find(tenant: string, id: string): StoredResponse | undefined {
@@ -58,9 +55,6 @@ export class MemoryResponseStore implements ResponseStore {
   }
 
   save(node: ResponseNode): void {
-    const { parent } = node;
-    if (parent !== undefined && (parent.response?.store === false || this.#apart.has(parent)))
-      this.#apart.add(node);
     this.#nodes.add(node);
   }
 

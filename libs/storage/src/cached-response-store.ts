@@ -58,7 +58,7 @@ export class CachedResponseStore implements ResponseStore {
   }
 
   async save(node: ResponseNode): Promise<void> {
-    this.#remember(node);
+    this.#recent.add(node);
     try {
       await this.#store.save(node);
     } catch (error) {
@@ -69,7 +69,7 @@ export class CachedResponseStore implements ResponseStore {
   /** As {@link SqlResponseStore.saveIf}: what could not be written is the caller's affair here. */
   async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
     const saved = await this.#store.saveIf(node, admit);
-    if (saved) this.#remember(node);
+    if (saved) this.#recent.add(node);
     return saved;
   }
 
@@ -77,11 +77,6 @@ export class CachedResponseStore implements ResponseStore {
     const deleted = await this.#store.delete(tenant, id);
     this.#recent.evict(tenant, id);
     return deleted;
-  }
-
-  /** What was not to be stored stays with its connection, and so does what continues it. */
-  #remember(node: ResponseNode): void {
-    if (this.#store.continues(node)) this.#recent.add(node);
   }
 
   /** Deleted through another process, or expired. What could not be written is not gone, and nobody else knows it. */

@@ -84,11 +84,6 @@ export class SqlResponseStore implements ResponseStore {
     return this.#stored.has(node);
   }
 
-  /** Whether the node can be continued from here once it is written: nothing before it was not to be stored. */
-  continues(node: ResponseNode): boolean {
-    return this.#unsaved(node).continues;
-  }
-
   /**
    * Writes the response, and with it those before it that could not be written in their own time.
    *

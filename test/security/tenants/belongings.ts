@@ -114,8 +114,7 @@ async function ofConnections(owner: Caller, url: string): Promise<Belonging[]> {
     {
       kind: 'a stored response behind one that is not',
       id: await create(socket, { store: true, previous_response_id: parent }),
-      uses: [...KEPT, ...HERE],
-      isBound: true,
+      uses: [...ALL, 'control'],
     },
     {
       kind: 'a stored response of its connection',

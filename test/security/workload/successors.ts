@@ -18,11 +18,13 @@ export async function successors(run: Run): Promise<void> {
     client.create({ store: true, previous_response_id: id, input: [user(run.kept(place))], ...fields });
 
   const first = completed(await stored('behind_plain', await hidden('plain', [imageOf(run)])));
-  // Like its parent it goes on where it was made, and nowhere else.
-  completed(await stored('behind_stored', first));
-  const elsewhere = { previous_response_id: first.id, input: [user(run.passing('elsewhere'))] };
-  for (const background of [false, true])
-    await run.refuse({ ...elsewhere, background }, 'previous_response_not_found');
+  // While it is in memory it goes on over both transports, and in the background.
+  const next = completed(await stored('behind_stored', first));
+  const more = { store: true, previous_response_id: next.id };
+  await run.complete({ ...more, input: [user(run.kept('behind_http'))] });
+  const queued = { ...more, background: true, input: [user(run.kept('behind_background'))] };
+  const { text } = await run.post(queued);
+  await ended(run, (JSON.parse(text) as { id: string }).id);
 
   const lane = await hidden('compacted');
   const compacted = completed(await stored('behind_compacted', lane, COMPACTS));
@@ -116,4 +118,13 @@ function schemaOf(run: Run): object {
 
 function failed(events: readonly WireEvent[]): void {
   expect(events.at(-1)?.type).toBe('response.failed');
+}
+
+async function ended(run: Run, id: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${run.options.url}/v1/responses/${id}`, { headers: run.headers });
+    const { status } = (await answer.json()) as WireResponse;
+    if (!['queued', 'in_progress'].includes(status)) return expect(status).toBe('completed');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
