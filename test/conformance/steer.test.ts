@@ -31,7 +31,7 @@ it.each([undefined, 'main'])(
   '82. a steer of a running response is accepted, and a successor carries it on, in lane %s',
   async (stream_id) => {
     const id = await begun({
-      input: 'x [sim stall=300 tokens=60]',
+      input: 'x [sim stall=1200 tokens=60]',
       instructions: 'Be brief.',
       stream_id,
       store: false,
@@ -60,7 +60,7 @@ it.each([undefined, 'main'])(
 );
 
 it('82. several are carried on in the order they came', async () => {
-  const id = await begun({ input: 'x [sim stall=300 tokens=60]' });
+  const id = await begun({ input: 'x [sim stall=1200 tokens=60]' });
   stand.takePrompts();
   for (const text of ['first wish', 'second wish'])
     steer(id, [{ type: 'message', role: 'user', content: text }]);
@@ -87,7 +87,7 @@ it('82. a response that ends waiting for tool output keeps the steer until it co
 });
 
 it('82. with a stream_id, without a user message, or with more than its fields it fails, and the response goes on', async () => {
-  const id = await begun({ input: 'x [sim stall=300 tokens=60]', stream_id: 'main' });
+  const id = await begun({ input: 'x [sim stall=1200 tokens=60]', stream_id: 'main' });
   const bad: [unknown, Body][] = [
     ['x', { stream_id: 'main' }],
     [[], {}],

@@ -131,7 +131,7 @@ describe('response.steer', () => {
     ],
     ['a lane', { input: 'x', stream_id: 'main' }, 'invalid_input'],
   ])('is refused with %s, and gives the input back', async (_, frame, code) => {
-    const id = await begin({ input: 'one [sim stall=300 tokens=20]' });
+    const id = await begin({ input: 'one [sim stall=900 tokens=20]' });
     const own = 'previous_response_id' in frame || _ === 'no response' ? {} : { previous_response_id: id };
     client.send({ type: 'response.steer', ...own, ...frame });
     await client.until(() => first('response.steer.failed') !== undefined);
@@ -164,7 +164,7 @@ describe('response.steer', () => {
   });
 
   it('is refused when too much waits', async () => {
-    const id = await begin({ input: 'one [sim stall=400 tokens=20]' });
+    const id = await begin({ input: 'one [sim stall=1500 tokens=20]' });
     const send = (input: string) => client.send({ type: 'response.steer', previous_response_id: id, input });
     send('x'.repeat(2 * 1024 * 1024));
     for (let count = 0; count < 17; count++) send(`${count}`);
