@@ -38,7 +38,7 @@ async function post(
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 
-const recorderLengths = () => stand.prompts.map(({ length }) => length);
+const promptLengths = () => stand.prompts.map(({ length }) => length);
 const responseOf = (events: WireEvent[]) => terminalOf(events).response;
 
 describe('compaction_trigger', () => {
@@ -202,7 +202,7 @@ describe('context_management', () => {
       const named = previous === undefined ? {} : { previous_response_id: previous };
       const events = await client.create({ ...settings, ...named, input: `${words(300)} [sim calls=0]` });
       previous = responseOf(events).id;
-      expect(recorderLengths().at(-1)).toBeLessThan(2_000);
+      expect(promptLengths().at(-1)).toBeLessThan(2_000);
     }
     expect(client.events.some(({ type }) => type === 'response.compaction.compacting')).toBe(true);
   });
@@ -239,7 +239,7 @@ describe('context_management', () => {
     expect(others).toHaveLength(3);
   });
 
-  it('survives a restart of nothing but the cache: the stored chain is short as well', async () => {
+  it('is stored with its compaction item', async () => {
     const first = await client.create({
       context_management,
       input: `${words(300)} [sim calls=0]`,

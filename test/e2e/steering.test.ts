@@ -130,9 +130,9 @@ describe('response.steer', () => {
       'invalid_input',
     ],
     ['a lane', { input: 'x', stream_id: 'main' }, 'invalid_input'],
-  ])('is refused with %s, and gives the input back', async (_, frame, code) => {
+  ])('is refused with %s, and gives the input back', async (name, frame, code) => {
     const id = await begin({ input: 'one [sim stall=900 tokens=20]' });
-    const own = 'previous_response_id' in frame || _ === 'no response' ? {} : { previous_response_id: id };
+    const own = 'previous_response_id' in frame || name === 'no response' ? {} : { previous_response_id: id };
     client.send({ type: 'response.steer', ...own, ...frame });
     await client.until(() => first('response.steer.failed') !== undefined);
     expect(first('response.steer.failed')).toMatchObject({

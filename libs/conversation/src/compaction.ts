@@ -143,11 +143,6 @@ function callsAnsweredBy(items: readonly Item[], before: readonly Item[]): Item[
   });
 }
 
-function charactersOf(item: Item): number {
-  if (item.type === 'message') return partsLength(item.content);
-  return JSON.stringify(item).length;
-}
-
-function partsLength(parts: readonly MessagePart[]): number {
-  return parts.reduce((sum, part) => sum + JSON.stringify(part).length, 0);
+function charactersOf({ content }: MessageItem): number {
+  return content.reduce((sum, part) => sum + JSON.stringify(part).length, 0);
 }

@@ -11,7 +11,7 @@ import type { Answered, AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
-import { enginePrompt, enginePromptLength } from './engine-prompt.js';
+import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
@@ -42,6 +42,8 @@ export class Answering {
   #artifacts: Artifacts | undefined;
   readonly #output: TurnItem[] = [];
   #folded = 0;
+  /** Calls among what is folded. */
+  #callsMade = 0;
   #usage = usageOf(0, 0, 0, undefined);
   /** Of the output's, those of a summary: what a request may have answered in does not count them. */
   #summaryTokens = 0;
@@ -149,7 +151,7 @@ export class Answering {
     const { assembler, control, sink, sealer } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
-    const { engine, engineModel, format, contextTokens } = artifactOf(artifacts, Routing);
+    const { engine, format, contextTokens } = artifactOf(artifacts, Routing);
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
@@ -159,13 +161,8 @@ export class Answering {
     const result = await sample({
       engine,
       request: {
-        model: engineModel,
+        ...engineSettings(this.#turn, artifacts, sealer),
         maxTokens: this.#tokensLeft(contextTokens),
-        stopIds: format.stopIds,
-        vocabularySize: format.tokenizer.vocabularySize,
-        temperature: request.temperature,
-        topP: request.topP,
-        cacheSalt: sealer.saltOf(this.#turn.tenant),
       },
       promptWith: (ending) => enginePrompt(artifacts, ending),
       folded: this.#folded,
@@ -174,7 +171,7 @@ export class Answering {
       format,
       tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
-        tools: toolRule(request, addedTools, this.#callsMade()),
+        tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
@@ -198,9 +195,11 @@ export class Answering {
     const waiting = control.waiting();
     if (waiting.size > 0 && (appends || control.hasUnread)) {
       if (appends) {
-        const output = assembler.items.flatMap(({ item }) =>
-          'call_id' in item && item.call_id !== null && waiting.has(item.call_id) ? [item] : [],
-        );
+        const output = assembler.items
+          .slice(this.#folded)
+          .flatMap(({ item }) =>
+            'call_id' in item && item.call_id !== null && waiting.has(item.call_id) ? [item] : [],
+          );
         sink.send([
           assembler.notice('response.done', {
             response_id: assembler.response.id,
@@ -237,6 +236,7 @@ export class Answering {
   async #foldWritten(): Promise<void> {
     const { format } = artifactOf(this.#known(), Routing);
     const written = this.#parts.assembler.items.slice(this.#folded);
+    this.#callsMade += written.filter(({ item }) => 'call_id' in item).length;
     await this.#fold(
       written.map(({ item, ids }) => ({ item, sampled: { format: format.name, ids } })),
       'output',
@@ -275,10 +275,6 @@ export class Answering {
 
   #promptTokens(): number {
     return enginePromptLength(this.#known());
-  }
-
-  #callsMade(): number {
-    return this.#parts.assembler.items.filter(({ item }) => 'call_id' in item).length;
   }
 
   #known(): Artifacts {

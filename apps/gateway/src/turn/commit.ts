@@ -11,9 +11,9 @@ import { imageBytes, Images, type KnownImages } from '@turnpike/images';
 import { renderedBytes, Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnItem } from '@turnpike/turns';
+import { log } from '../log.js';
 import type { AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
-import { log } from '../log.js';
 import { isAllStored, type Beginning } from './beginning.js';
 import { appendTurn } from './conversation-commit.js';
 import { withItemIds } from './item-ids.js';
@@ -30,7 +30,6 @@ export interface CommitInput {
   readonly conversations: ConversationStore;
 }
 
-/**
 /**
  * Folds the rest of the output in and makes the response known: to its conversation, to its connection, and to the store
  * when it is to be stored.

@@ -13,7 +13,7 @@ import {
 } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
-import { enginePrompt, enginePromptLength } from './engine-prompt.js';
+import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -46,7 +46,7 @@ export async function summarise({
   signal,
 }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
-  const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
+  const { engine, format, contextTokens } = artifactOf(asked, Routing);
   const opening = format.generationPromptFor({ kind: 'answer' });
   const prompt = enginePrompt(asked, opening);
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
@@ -63,17 +63,7 @@ export async function summarise({
   const read = (events: ReturnType<typeof parser.push>) => {
     for (const event of events) if (event.kind === 'text') text += event.text;
   };
-  const { temperature, topP } = turn.request;
-  const request = {
-    model: engineModel,
-    prompt,
-    maxTokens,
-    stopIds: format.stopIds,
-    vocabularySize: format.tokenizer.vocabularySize,
-    temperature,
-    topP,
-    cacheSalt: sealer.saltOf(turn.tenant),
-  };
+  const request = { ...engineSettings(turn, asked, sealer), prompt, maxTokens };
   for await (const { ids, usage } of engine.generate(request, signal)) {
     sampled += ids.length;
     cachedTokens = usage?.cachedTokens ?? cachedTokens;
@@ -113,17 +103,16 @@ const MOST_OF_CONTEXT = 0.75;
 export async function compactedTurn(compaction: Compaction): Promise<Expansion> {
   const { artifacts, tokens } = compaction;
   const most = MOST_OF_CONTEXT * artifactOf(artifacts, Routing).contextTokens;
-  for (const keepsOwn of [true, false]) {
-    const least = await lengthBehind(compaction, expansionOf(compaction, 0, keepsOwn));
-    if (least > most) continue;
-    const limit = Math.min(most, Math.max(tokens, least + tokens / 4));
-    for (let characters = KEPT_CHARACTERS; characters > 1; characters /= 4) {
-      const expansion = expansionOf(compaction, characters, keepsOwn);
-      if ((await lengthBehind(compaction, expansion)) <= limit) return expansion;
-    }
-    return expansionOf(compaction, 0, keepsOwn);
+  const expansionWith = expansionsOf(compaction);
+  const keepsOwn = (await lengthBehind(compaction, expansionWith(0, true))) <= most;
+  const bare = expansionWith(0, keepsOwn);
+  const least = await lengthBehind(compaction, bare);
+  const limit = Math.min(most, Math.max(tokens, least + tokens / 4));
+  for (let characters = KEPT_CHARACTERS; characters > 1 && least <= most; characters /= 4) {
+    const expansion = expansionWith(characters, keepsOwn);
+    if ((await lengthBehind(compaction, expansion)) <= limit) return expansion;
   }
-  return expansionOf(compaction, 0, false);
+  return bare;
 }
 
 /** Tokens of the prompt that begins with this. */
@@ -135,17 +124,16 @@ async function lengthBehind(
   return enginePromptLength(await pipeline.run(turn.next([{ item, expansion }], 'output'), artifacts));
 }
 
-function expansionOf(
-  { turn, artifacts, summary, answers }: Compaction,
-  characters: number,
-  keepsOwn: boolean,
-): Expansion {
+/** What the conversation can go on from, by the characters of earlier user messages; its history is read once. */
+function expansionsOf({ turn, artifacts, summary, answers }: Compaction) {
   const { addedTools } = artifactOf(artifacts, Validation);
   const own = shownItems(turn.items);
   const before = own.startsAnew ? [] : shownItems(turn.history()).entries;
-  const kept =
-    answers && keepsOwn
-      ? { history: before, items: own.entries }
-      : { history: [...before, ...own.entries], items: [] };
-  return { items: compactedItems({ ...kept, summary, addedTools, characters }), replaces: true };
+  return (characters: number, keepsOwn: boolean): Expansion => {
+    const kept =
+      answers && keepsOwn
+        ? { history: before, items: own.entries }
+        : { history: [...before, ...own.entries], items: [] };
+    return { items: compactedItems({ ...kept, summary, addedTools, characters }), replaces: true };
+  };
 }

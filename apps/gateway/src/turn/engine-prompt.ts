@@ -2,7 +2,8 @@ import { Images, imagesOf, type KnownImages } from '@turnpike/images';
 import type { GenerateRequest } from '@turnpike/inference';
 import { promptLength, promptOf, Rendering } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
-import type { Artifacts } from '@turnpike/turns';
+import type { Sealer } from '@turnpike/sealing';
+import type { Artifacts, TurnContext } from '@turnpike/turns';
 import { artifactOf } from './artifact-of.js';
 
 /**
@@ -21,6 +22,23 @@ export function enginePrompt(artifacts: Artifacts, ending?: readonly number[]): 
 export function enginePromptLength(artifacts: Artifacts): number {
   const { format } = artifactOf(artifacts, Routing);
   return withImages(promptLength(artifactOf(artifacts, Rendering), format), artifactOf(artifacts, Images));
+}
+
+/** What every request to an engine has of its turn, whatever is asked. */
+export function engineSettings(
+  { request, tenant }: TurnContext,
+  artifacts: Artifacts,
+  sealer: Pick<Sealer, 'saltOf'>,
+): Omit<GenerateRequest, 'prompt' | 'maxTokens' | 'json'> {
+  const { engineModel, format } = artifactOf(artifacts, Routing);
+  return {
+    model: engineModel,
+    stopIds: format.stopIds,
+    vocabularySize: format.tokenizer.vocabularySize,
+    temperature: request.temperature,
+    topP: request.topP,
+    cacheSalt: sealer.saltOf(tenant),
+  };
 }
 
 /** Each image counts as many tokens as it costs; the one placeholder that stands for it among the ids is part of that. */
