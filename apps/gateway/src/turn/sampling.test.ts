@@ -68,9 +68,10 @@ async function run(
     engine,
     interrupted: () => false,
     request: { model: 'm', maxTokens: 1_000, stopIds: format.stopIds, temperature: 1, topP: 1 },
-    promptWith: ({ written = [], opened = [] }) => {
-      const ids = [...written.flatMap((item) => [...item]), ...opened];
-      return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))] };
+    promptWith: ({ written = [], opening }) => {
+      const opened = format.generationPrompt(undefined, undefined, opening);
+      const ids = [...written.flatMap((item) => [...item.ids]), ...opened];
+      return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))], opened };
     },
     promptTokens: 2,
     folded: 0,

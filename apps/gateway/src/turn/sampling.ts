@@ -5,6 +5,7 @@ import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
 import type { PromptEnding } from '@turnpike/rendering';
 import type { AnswerCheck } from '@turnpike/validation';
 import { failedBy, stopReason } from './ending.js';
+import type { EnginePrompt } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { answerFault, type OutputRules } from './output-rules.js';
 import { usageOf } from './usage.js';
@@ -14,7 +15,7 @@ export interface SamplingInput {
   /** `maxTokens` is that of the whole response. */
   readonly request: Omit<GenerateRequest, 'prompt' | 'json'>;
   /** The conversation as a prompt that ends with this. */
-  readonly promptWith: (ending: Required<PromptEnding>) => GenerateRequest['prompt'];
+  readonly promptWith: (ending: PromptEnding) => EnginePrompt;
   /** Items of the output that are in the prompt already; the others follow it. */
   readonly folded: number;
   /** Tokens that the model reads and has not written in this response, without what is opened for it. */
@@ -22,8 +23,6 @@ export interface SamplingInput {
   /** Most tokens of prompt and output together. */
   readonly contextTokens: number;
   readonly format: Format;
-  /** Reasoning effort. */
-  readonly effort?: string | undefined;
   readonly tools: readonly Tool[];
   readonly rules: OutputRules;
   /** JSON Schema that the engine binds the answer to. */
@@ -73,9 +72,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     begun = true;
   };
   for (;;) {
-    const opened = input.format.generationPrompt(input.effort, opening);
-    const written = assembler.items.slice(input.folded).map(({ ids }) => ids);
-    const prompt = input.promptWith({ written, opened });
+    const { opened, ...prompt } = input.promptWith({ written: assembler.items.slice(input.folded), opening });
     const maxTokens = Math.min(input.request.maxTokens - sampled, input.contextTokens - prompt.length);
     const generation: Generation =
       maxTokens < 1
