@@ -206,6 +206,7 @@ export class Answering {
       promptTokens: read,
       contextTokens,
       format,
+      effort: settings.effort,
       tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
