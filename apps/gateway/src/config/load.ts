@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { parse } from 'yaml';
 import type { z } from 'zod';
+import { faultsOfModels } from './model-faults.js';
 import { configSchema, type Config } from './schema.js';
 
 /** A configuration that cannot be used; the message says what to change. */
@@ -72,14 +73,7 @@ function readFile(path: string): Record<string, unknown> {
 
 /** What is wrong between settings that are each valid. */
 function faultsOf(config: Config, environment: NodeJS.ProcessEnv): string[] {
-  const faults = Object.entries(config.models)
-    .filter(([, { engine }]) => !Object.hasOwn(config.engines, engine))
-    .map(([name, { engine }]) => `models.${name}.engine: there is no engine '${engine}' under engines`);
-  for (const [name, { engine, images }] of Object.entries(config.models)) {
-    if (images !== undefined && config.engines[engine]?.images === 'none') {
-      faults.push(`models.${name}.images: the engine '${engine}' takes no images: its 'images' is none`);
-    }
-  }
+  const faults = faultsOfModels(config);
   for (const [name, { apiKeyEnv }] of Object.entries(config.engines)) {
     if (apiKeyEnv !== undefined && !environment[apiKeyEnv]) {
       faults.push(`engines.${name}.apiKeyEnv: there is no ${apiKeyEnv} in the environment`);

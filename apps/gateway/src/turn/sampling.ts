@@ -121,6 +121,8 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
     failure = signal.aborted ? stopReason(signal) : ApiError.from(thrown);
   }
   if (finish === 'abort' && !signal.aborted) failure ??= new ApiError('engine_error');
+  // Nothing was sampled: what the prompt opened is nobody's output, and another engine may answer in its place.
+  if (failure !== undefined && sampled === 0) return { finish: 'abort', sampled, usage, failure };
   const closing =
     finish === 'abort' && input.interrupted()
       ? assembler.discardOpen()

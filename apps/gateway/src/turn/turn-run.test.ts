@@ -70,6 +70,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     new MemoryConversationStore(1_000_000),
     sealer,
     configSchema.parse({}),
+    router,
   );
 }
 
