@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { VllmCompletions, type EngineClient } from '@turnpike/inference';
+import { createEngine, type EngineClient } from '@turnpike/inference';
 import { CONFIG } from './tokens.js';
 import type { Config } from './config/schema.js';
 
@@ -10,10 +10,10 @@ export class Engines implements OnApplicationShutdown {
 
   constructor(@Inject(CONFIG) config: Config) {
     this.#clients = new Map(
-      Object.entries(config.engines).map(([name, engine]) => [
-        name,
-        new VllmCompletions({ name, ...engine }),
-      ]),
+      Object.entries(config.engines).map(([name, { apiKeyEnv, ...engine }]) => {
+        const apiKey = apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv];
+        return [name, createEngine({ name, apiKey, ...engine })];
+      }),
     );
   }
 

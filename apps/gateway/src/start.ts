@@ -158,7 +158,14 @@ function withSim(config: Config, url: string): Config {
   return {
     ...config,
     engines: {
-      sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none', images: 'content_parts' },
+      sim: {
+        url,
+        kind: 'vllm',
+        headers: {},
+        idleTimeoutMs: 600_000,
+        structuredOutputs: false,
+        images: 'content_parts',
+      },
     },
     models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT, images: SIM_IMAGES } },
   };

@@ -16,6 +16,7 @@ import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import { sample, type SamplingResult } from './sampling.js';
+import { TokenGenerations } from './token-generations.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
@@ -155,28 +156,30 @@ export class Answering {
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
+    const wanted = schemaOf(settings.format);
+    const answerSchema =
+      wanted && (await engine.capabilities()).grammars.includes('json') ? wanted : undefined;
     const before = this.#usage;
     this.#dispatched();
     const result = await sample({
-      engine,
-      request: {
-        ...engineSettings(this.#turn, artifacts, sealer),
-        maxTokens: this.#tokensLeft(contextTokens),
-      },
-      promptWith: (ending) => enginePrompt(artifacts, ending),
+      source: new TokenGenerations({
+        engine,
+        format,
+        tools: [...request.tools, ...addedTools],
+        request: engineSettings(this.#turn, artifacts, sealer),
+        promptWith: (ending) => enginePrompt(artifacts, ending),
+        contextTokens,
+        answerSchema,
+      }),
+      maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
       promptTokens: read,
-      contextTokens,
-      format,
-      tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
       }),
-      answerSchema,
       check: answerCheck(settings.format),
       assembler,
       sink,
