@@ -13,6 +13,7 @@ import { engineSchema, modelSchema, type Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
 import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { answerForNode } from './http/refused-by-node.js';
 import { useOriginForm } from './http/request-target.js';
 import { log } from './log.js';
 import { NestLogger } from './nest-logger.js';
@@ -150,6 +151,7 @@ export async function createGateway(
   app.disable('x-powered-by');
   app.disable('etag');
   useOriginForm(app.getHttpServer());
+  answerForNode(app.getHttpServer());
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);
