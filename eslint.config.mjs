@@ -18,12 +18,13 @@ const nodeGlobals = Object.fromEntries(
     'setInterval',
     'setTimeout',
     'clearTimeout',
+    'clearInterval',
     'fetch',
   ].map((name) => [name, 'readonly']),
 );
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'data/**'] },
+  { ignores: ['dist/**', 'node_modules/**', 'data/**', '.cache/**'] },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
   {

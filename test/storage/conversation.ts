@@ -21,6 +21,7 @@ const FORMAT = harmony();
 const encoder = new TokenEncoder(FORMAT.tokenizer);
 const unused: EngineClient = {
   name: 'unused',
+  capabilities: () => Promise.reject(new Error('not asked here')),
   generate: () => {
     throw new Error('no engine is called here');
   },
@@ -115,7 +116,7 @@ function sampled(value: object): TurnItem {
     const expansion = { items: [parseItem(answer(item.encrypted_content), 'output')], replaces: true };
     return { item, expansion };
   }
-  const ids = FORMAT.renderItem(item, new Map()).flatMap((piece) =>
+  const ids = FORMAT.renderItem(item, { calls: new Map(), place: undefined }).pieces.flatMap((piece) =>
     typeof piece === 'number' ? [piece] : [...FORMAT.tokenizer.encode(piece)],
   );
   return { item, sampled: { format: FORMAT.name, ids: Int32Array.from(ids) } };
