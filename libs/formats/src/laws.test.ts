@@ -46,7 +46,7 @@ function joined(pieces: readonly Piece[]): Piece[] {
   const result: Piece[] = [];
   for (const piece of pieces) {
     const last = result.at(-1);
-    if (typeof piece === 'string' && typeof last === 'string' && last !== '\n\n')
+    if (typeof piece === 'string' && typeof last === 'string' && last !== '\n\n' && last !== 'ai\n')
       result[result.length - 1] = last + piece;
     else result.push(piece);
   }

@@ -1,12 +1,12 @@
 import type { Item, Tool } from '@turnpike/protocol';
 import type { Format, HeadSettings, OpenCalls, Opening, OutputParser, Piece, Place } from '../format.js';
-import { dumps, treeOf } from '../json/python-text.js';
 import { itemSegmentKind, spokenOf } from '../spoken/items.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { declarationsOf } from '../tools/declarations.js';
 import { qualifiedName } from '../tools/namespaces.js';
 import type { Dialect, Turn } from './dialect.js';
 import { dialogCall, DialogFold, withReference } from './fold.js';
+import { systemText } from './system-text.js';
 import { packPlace, unpackPlace, type DialogPlace } from './place.js';
 import { PieceWriter } from './piece-writer.js';
 
@@ -114,16 +114,4 @@ function takeOver(item: Item, ids: Int32Array, place: DialogPlace, dialect: Dial
 
 function reasonsBy(effort: string | undefined, { reasons }: Dialect): boolean {
   return effort === undefined ? reasons : effort !== 'none' && effort !== 'minimal';
-}
-
-/** Instructions, and what the answer has to be, in families that have no section for it. */
-function systemText({ instructions, responseFormat }: HeadSettings): string | undefined {
-  const parts = instructions === undefined || instructions === '' ? [] : [instructions];
-  if (responseFormat !== undefined) {
-    const { name, description, schema } = responseFormat;
-    const about = description === undefined ? '' : ` ${description}`;
-    const intro = `The final answer is JSON that satisfies this JSON Schema, named "${name}", and nothing else.${about}`;
-    parts.push(`# Response Format\n\n${intro}\n\n${dumps(treeOf(schema))}`);
-  }
-  return parts.length === 0 ? undefined : parts.join('\n\n');
 }
