@@ -21,6 +21,11 @@ export const ERRORS = {
     'invalid_request_error',
     'The input is longer than the context window of the model.',
   ],
+  template_refused: [
+    400,
+    'invalid_request_error',
+    'The chat template of the model refuses this conversation.',
+  ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
   invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
   invalid_image_url: [
