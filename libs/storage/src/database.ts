@@ -11,7 +11,7 @@ import { YieldingSqliteDialect } from './sqlite-dialect.js';
 export type DatabaseTarget =
   | {
       readonly kind: 'sqlite';
-      /** Of the file; it and its folder are made when they are missing. */
+      /** Of the file; it and its folder are made when they are missing. `:memory:` is a database without one. */
       readonly path: string;
     }
   | { readonly kind: 'postgres'; readonly url: string };
@@ -48,9 +48,11 @@ export async function openDatabase(
 }
 
 function sqlite(path: string): Dialect {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Made here, because SQLite would let everyone read it; the files it adds take their mode from this one.
-  closeSync(openSync(path, 'a', 0o600));
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // Made here, because SQLite would let everyone read it; the files it adds take their mode from this one.
+    closeSync(openSync(path, 'a', 0o600));
+  }
   const database = new Libsql(path, { timeout: OPEN_TIMEOUT_MS });
   // A commit is in the operating system's hands when it returns: kill -9 loses nothing, a power cut the latest ones.
   database.pragma('journal_mode = WAL');
