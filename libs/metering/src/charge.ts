@@ -28,7 +28,8 @@ export function priceOf(parts: readonly UsagePart[], serviceTier: string, rates:
   const tier = rates.serviceTiers.get(serviceTier) ?? FACTOR_ONE;
   let sum = 0n;
   for (const { purpose, prompt, tokens } of parts) {
-    const factor = purpose === 'answer' ? FACTOR_ONE : purpose === 'warm_up' ? rates.warmUp : rates.compaction;
+    const factor =
+      purpose === 'answer' ? FACTOR_ONE : purpose === 'warm_up' ? rates.warmUp : rates.compaction;
     sum += cost(tokens, ratesFor(prompt, rates)) * factor;
   }
   return roundedQuotient(sum * tier, DENOMINATOR);

@@ -27,7 +27,8 @@ export function scaled(value: string | number): bigint {
  */
 export function rowAmount(nano: bigint): number {
   const amount = Number(nano);
-  if (!Number.isSafeInteger(amount)) throw new RangeError(`an amount of ${nano} nano-dollars is out of range`);
+  if (!Number.isSafeInteger(amount))
+    throw new RangeError(`an amount of ${nano} nano-dollars is out of range`);
   return amount;
 }
 

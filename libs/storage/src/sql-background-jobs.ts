@@ -72,6 +72,7 @@ export class SqlBackgroundJobs implements BackgroundJobs {
     const row = {
       response_id: job.id,
       tenant: job.tenant,
+      key_id: job.key,
       status: 'queued',
       position: sql<number>`(select coalesce(max(position), 0) + 1 from background_jobs where status = 'queued')`,
       runner: null,
@@ -290,10 +291,11 @@ async function addEvents(db: Kysely<StoreSchema>, id: string, { first, events }:
 }
 
 /** A row of a job that has not ended. */
-function jobOf({ response_id, tenant, request, response }: BackgroundJobRow) {
+function jobOf({ response_id, tenant, key_id, request, response }: BackgroundJobRow) {
   return {
     id: response_id,
     tenant,
+    key: key_id ?? 'unknown',
     request: request ?? '',
     response: JSON.parse(response ?? '') as ResponseObject,
   };

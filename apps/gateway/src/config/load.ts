@@ -17,7 +17,7 @@ const ENVIRONMENT = {
 } as const;
 
 /** Addresses that only this machine reaches: all of 127.0.0.0/8, ::1, and the name for them. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
@@ -79,11 +79,6 @@ function faultsOf(config: Config): string[] {
     if (images !== undefined && config.engines[engine]?.images === 'none') {
       faults.push(`models.${name}.images: the engine '${engine}' takes no images: its 'images' is none`);
     }
-  }
-  if (config.keys.length === 0 && !isLoopback(config.host)) {
-    faults.push(
-      `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
-    );
   }
   const { kind, url } = config.store;
   if (kind === 'postgres' && url === undefined) {

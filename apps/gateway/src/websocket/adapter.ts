@@ -5,6 +5,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import {
+  admitConnection,
   admitUpgrade,
   asksForWebSocket,
   refuseUpgrade,
@@ -59,15 +60,16 @@ export class ResponsesWsAdapter extends WsAdapter {
       // Until ws takes the socket over, a reset by the client would otherwise be an uncaught error.
       const ignore = () => undefined;
       socket.on('error', ignore);
-      try {
-        const principal = admitUpgrade(request, this.#state());
+      const open = async () => {
+        admitUpgrade(request, this.#state());
+        const principal = await this.#state().keys.authenticate(request);
+        admitConnection(principal, this.#state());
         server.handleUpgrade(request, socket, head, (client) => {
           socket.off('error', ignore);
           server.emit('connection', client, request, { principal, socket });
         });
-      } catch (thrown) {
-        refuseUpgrade(socket, ApiError.from(thrown));
-      }
+      };
+      open().catch((thrown: unknown) => refuseUpgrade(socket, ApiError.from(thrown)));
     });
     return server;
   }
