@@ -1,5 +1,6 @@
 export { chargeFor, possible, priceOf } from './charge.js';
 export { dollars, NANO_PER_DOLLAR, rowAmount, scaled } from './money.js';
+export { parseUsageRecord } from './parse-record.js';
 export { DEFAULT_PRICES, PriceBook, PriceBookError, type Rates, type TokenRates } from './price-book.js';
 export {
   totalOf,
