@@ -119,7 +119,7 @@ describe('a key', () => {
     expect((await client.create({ input: 'a' }))[0]).toMatchObject({ error: { code: 'model_not_found' } });
     await admin('POST', `keys/${key.id}`, { models: ['sim'] });
     expect((await client.create({ input: 'a' })).at(-1)?.type).toBe('response.completed');
-    await client.close();
+    client.close();
     for (const path of ['/v1/responses/input_tokens', '/v1/responses/compact']) {
       const body = { model: 'elsewhere', input: 'hi' };
       expect((await call('POST', path, key.value, body)).status).toBe(404);

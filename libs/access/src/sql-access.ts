@@ -55,7 +55,7 @@ export class SqlAccess implements KeySource {
     now: () => number = Date.now,
   ): Promise<SqlAccess> {
     await migrate(db, kind, ACCESS_HISTORY);
-    return new SqlAccess(db as unknown as Kysely<AccessSchema>, now);
+    return new SqlAccess(db, now);
   }
 
   async changesSince(known: number): Promise<AccessChanges> {

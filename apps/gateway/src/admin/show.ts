@@ -49,5 +49,5 @@ function isList(answer: Answer): answer is Extract<Answer, readonly unknown[]> {
 function cell(name: string, value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (name.endsWith('_at') && typeof value === 'number') return new Date(value * 1000).toISOString();
-  return Array.isArray(value) ? value.join(',') : String(value);
+  return Array.isArray(value) ? value.join(',') : JSON.stringify(value).replace(/^"|"$/g, '');
 }
