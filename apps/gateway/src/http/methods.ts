@@ -10,7 +10,7 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/conversations\/[^/]+\/items$/, ['GET', 'POST']],
   [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/cancel$/, ['POST']],
-  [/^\/models(?:\/[^/]+)?$/, ['GET']],
+  [/^\/models(?:\/.+)?$/, ['GET']],
   [/^\/admin\/v1\/(?:tenants|keys|budgets)$/, ['GET', 'POST']],
   [/^\/admin\/v1\/keys\/[^/]+$/, ['GET', 'POST']],
   [/^\/admin\/v1\/keys\/[^/]+\/(?:rotate|revoke)$/, ['POST']],

@@ -20,15 +20,17 @@ export class ModelsController {
     return { object: 'list', data: models.map(modelObject) };
   }
 
-  @Get(':id')
-  async get(@Param('id') id: string, @Req() request: Request) {
+  /** Names of models hold slashes, which clients send as they are, or encoded. */
+  @Get('*id')
+  async get(@Param('id') parts: string | string[], @Req() request: Request) {
     const principal = await this.keys.authenticate(request);
+    const id = [parts].flat().join('/');
     if (!this.router.models().includes(id) || !mayUse(principal, id)) throw unknownModel(id);
     return modelObject(id);
   }
 }
 
-/** Models are configured, not made: their age means nothing, so it is a constant. */
+/** Models are configured or found, not made: their age means nothing, so it is a constant. */
 function modelObject(id: string) {
   return { id, object: 'model', created: 0, owned_by: 'turnpike' };
 }

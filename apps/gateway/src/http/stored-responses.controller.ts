@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { ResponseStore } from '@turnpike/conversation';
-import { ApiError, quotable } from '@turnpike/protocol';
+import { ApiError, checkInclude, quotable } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BackgroundService } from '../background/background.service.js';
 import type { Config } from '../config/schema.js';
@@ -23,7 +23,7 @@ export class StoredResponsesController {
     @Inject(ResponsesGateway) private readonly connections: ResponsesGateway,
   ) {}
 
-  /** Includes everything there is, whatever `include` names; there is no obfuscation, whatever is said of it. */
+  /** Includes everything there is, whatever `include` names of what there can be; there is no obfuscation, whatever is said of it. */
   @Get(':id')
   async retrieve(
     @Param('id') id: string,
@@ -32,6 +32,7 @@ export class StoredResponsesController {
     @Res() answer: Response,
   ): Promise<void> {
     const { tenant } = await this.keys.authenticate(request);
+    checkInclude(query);
     if (query['stream'] === 'true') return this.#stream(tenant, id, query['starting_after'], answer);
     const response =
       (await this.store.find(tenant, id))?.response ??
@@ -68,6 +69,7 @@ export class StoredResponsesController {
   async inputItems(@Param('id') id: string, @Query() query: QueryParameters, @Req() request: Request) {
     const { tenant } = await this.keys.authenticate(request);
     const pageQuery = parsePageQuery(query);
+    checkInclude(query);
     const input =
       (await this.store.find(tenant, id))?.input ??
       (await this.background.inputOfUnfinished(tenant, id)) ??

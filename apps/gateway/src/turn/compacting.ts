@@ -1,7 +1,7 @@
 import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type RouterStrategy } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
 import {
   shownItems,
@@ -14,6 +14,7 @@ import {
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
+import { failover } from './failover.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -24,6 +25,7 @@ export interface SummaryInput {
   readonly turn: TurnContext;
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
+  readonly router: RouterStrategy;
   readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly signal: AbortSignal;
 }
@@ -31,20 +33,28 @@ export interface SummaryInput {
 export interface Summary {
   readonly text: string;
   readonly usage: Usage;
+  /** Of the conversation, with the engine that wrote the summary. */
+  readonly artifacts: Artifacts;
 }
 
 /**
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
+ * Nobody sees any of it before it is whole, so an engine that fails at it is replaced by another one, once.
  * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
  */
-export async function summarise({
-  turn,
-  artifacts,
-  pipeline,
-  sealer,
-  signal,
-}: SummaryInput): Promise<Summary> {
+export async function summarise(input: SummaryInput): Promise<Summary> {
+  try {
+    return await summariseOnce(input);
+  } catch (thrown) {
+    if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
+    const artifacts = await failover({ ...input, failure: thrown });
+    if (artifacts === undefined) throw thrown;
+    return summariseOnce({ ...input, artifacts });
+  }
+}
+
+async function summariseOnce({ turn, artifacts, pipeline, sealer, signal }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, format, contextTokens } = artifactOf(asked, Routing);
   const { opened, ...prompt } = enginePrompt(asked, { opening: { kind: 'answer' } });
@@ -70,7 +80,7 @@ export async function summarise({
   }
   read(parser.finish('stop'));
   if (text.trim() === '') throw new ApiError('compaction_failed');
-  return { text: text.trim(), usage: usageOf(prompt.length, sampled, 0, { cachedTokens }) };
+  return { text: text.trim(), usage: usageOf(prompt.length, sampled, 0, { cachedTokens }), artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

@@ -37,7 +37,7 @@ export function engineSettings(
   return {
     model: engineModel,
     stopIds: format.stopIds,
-    vocabularySize: format.tokenizer.vocabularySize,
+    tokenizer: format.tokenizer,
     temperature: request.temperature,
     topP: request.topP,
     cacheSalt: sealer.saltOf(tenant),

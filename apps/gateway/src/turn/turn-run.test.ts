@@ -19,6 +19,7 @@ const encoder = new TokenEncoder(format.tokenizer);
 /** An engine that answers "hi". */
 const engine: EngineClient = {
   name: 'fake',
+  capabilities: () => Promise.reject(new Error('not asked here')),
   async *generate() {
     const pieces = [
       200005,
@@ -69,6 +70,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     new MemoryConversationStore(1_000_000),
     sealer,
     configSchema.parse({}),
+    router,
   );
 }
 

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '@turnpike/access';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
+import type { RouterStrategy } from '@turnpike/routing';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
 import { mayUse, unknownModel } from './allowed-model.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
@@ -26,9 +27,11 @@ export class TurnService {
     @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
     @Inject(CONFIG) config: Config,
+    @Inject(ROUTER) router: RouterStrategy,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
+      router,
       store,
       conversations,
       sealer,

@@ -8,10 +8,10 @@ import {
   admitConnection,
   admitUpgrade,
   asksForWebSocket,
-  refuseUpgrade,
   serveWithoutUpgrade,
   type UpgradeState,
 } from './upgrade.js';
+import { answerAndClose } from '../http/raw-answer.js';
 import { explainingSocket } from './explaining-socket.js';
 
 /**
@@ -53,7 +53,7 @@ export class ResponsesWsAdapter extends WsAdapter {
     });
     server.on('headers', (headers) => headers.push(`x-request-id: ${mintId('request')}`));
     server.on('wsClientError', ({ message }, socket) => {
-      refuseUpgrade(socket, new ApiError('invalid_value', { message: `${message}.` }));
+      answerAndClose(socket, new ApiError('invalid_value', { message: `${message}.` }));
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (!asksForWebSocket(request)) return serveWithoutUpgrade(this.#server, request, socket, head);
@@ -69,7 +69,7 @@ export class ResponsesWsAdapter extends WsAdapter {
           server.emit('connection', client, request, { principal, socket });
         });
       };
-      open().catch((thrown: unknown) => refuseUpgrade(socket, ApiError.from(thrown)));
+      open().catch((thrown: unknown) => answerAndClose(socket, ApiError.from(thrown)));
     });
     return server;
   }
