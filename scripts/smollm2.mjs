@@ -2,13 +2,16 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fetchModel } from './smollm2/fetch.mjs';
-import { CONTEXT_TOKENS, MODEL, startPlatform } from './smollm2/platform.mjs';
+import { CONTEXT_TOKENS, FORMAT, MODEL, startPlatform } from './smollm2/platform.mjs';
 
+/** Of a model that is not SmolLM2: most small ones speak it. */
+const OTHER_FORMAT = 'chatml';
 const HELP = `Starts the platform with SmolLM2-135M-Instruct, a real and very small model, as '${MODEL}'
 
-Usage: npm run start:smollm2 [-- --gguf FILE] [--context N]
+Usage: npm run start:smollm2 [-- --gguf FILE [--format NAME]] [--context N]
 
-  --gguf FILE    another model of the ChatML family (Qwen, Hermes, SmolLM2 ...) instead of the one that is fetched
+  --gguf FILE    another model, instead of the one that is fetched
+  --format NAME  how that one is written and read, as models.NAME.format in the configuration (default ${OTHER_FORMAT})
   --context N    most tokens of prompt and output together (default ${CONTEXT_TOKENS})
   --help         prints this and ends
 
@@ -19,17 +22,19 @@ const BAD_USAGE = 2;
 
 function options() {
   try {
-    const flags = { gguf: { type: 'string' }, context: { type: 'string' }, help: { type: 'boolean' } };
-    return parseArgs({ options: flags }).values;
+    const text = { type: 'string' };
+    return parseArgs({ options: { gguf: text, format: text, context: text, help: { type: 'boolean' } } })
+      .values;
   } catch (error) {
     process.stderr.write(`${error.message}\n`);
     process.exit(BAD_USAGE);
   }
 }
 
-async function main({ gguf, context }) {
+async function main({ gguf, format, context }) {
   const platform = await startPlatform({
     gguf: gguf === undefined ? await fetchModel() : resolve(gguf),
+    format: format ?? (gguf === undefined ? FORMAT : OTHER_FORMAT),
     context: context === undefined ? CONTEXT_TOKENS : Number(context),
     gatewayOutput: (chunk) => process.stdout.write(chunk),
   });

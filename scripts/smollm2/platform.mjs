@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 export const MODEL = 'smollm2';
 /** What SmolLM2 was trained with. */
 export const CONTEXT_TOKENS = 8192;
+/** How SmolLM2 is written and read: models.NAME.format of the configuration. */
+export const FORMAT = 'smollm2';
 const MAIN = {
   engine: fileURLToPath(new URL('../../dist/apps/engine/apps/engine/src/main.js', import.meta.url)),
   gateway: fileURLToPath(new URL('../../dist/apps/gateway/apps/gateway/src/main.js', import.meta.url)),
@@ -16,10 +18,17 @@ const MAIN = {
 /**
  * Resolves when both are ready.
  * @param gguf path of the model
+ * @param format how it is written and read
  * @param settings more of the gateway's configuration
  * @param gatewayOutput gets what the gateway prints
  */
-export async function startPlatform({ gguf, context = CONTEXT_TOKENS, settings = {}, gatewayOutput }) {
+export async function startPlatform({
+  gguf,
+  format = FORMAT,
+  context = CONTEXT_TOKENS,
+  settings = {},
+  gatewayOutput,
+}) {
   if (!statSync(gguf, { throwIfNoEntry: false })?.isFile()) throw new Error(`${gguf} is not a file`);
   const engine = fork(MAIN.engine, [
     ...['--gguf', gguf, '--model', MODEL, '--context', `${context}`, '--port', '0'],
@@ -33,8 +42,8 @@ export async function startPlatform({ gguf, context = CONTEXT_TOKENS, settings =
   try {
     const engineUrl = await engineReady(engine);
     const config = join(folder, 'turnpike.yaml');
-    const served = { engine: 'llama', format: 'chatml', tokenizer: gguf, contextTokens: context };
-    const engines = { llama: { url: engineUrl } };
+    const served = { engine: 'llama', format, tokenizer: gguf, contextTokens: context };
+    const engines = { llama: { url: engineUrl, kind: 'vllm', structuredOutputs: false } };
     // JSON is YAML as well.
     writeFileSync(config, JSON.stringify({ engines, models: { [MODEL]: served }, ...settings }));
     gateway = spawn(process.execPath, [MAIN.gateway, '--config', config], {
