@@ -6,6 +6,8 @@ import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { billingProviders, type MeteredTurns } from './billing/billing.js';
+import { HoldStage } from './billing/hold.stage.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { BackgroundService } from './background/background.service.js';
 import { Changes } from './background/changes.js';
@@ -25,7 +27,7 @@ import { StoredResponsesController } from './http/stored-responses.controller.js
 import { shownError } from './log.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
-import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
+import { CONFIG, METERED_TURNS, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -49,6 +51,7 @@ export class AppModule {
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
+        ...billingProviders,
         Changes,
         BackgroundRunner,
         BackgroundService,
@@ -68,8 +71,8 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
+          inject: [ROUTER, Formats, ImageLoader, METERED_TURNS],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, turns: MeteredTurns) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
@@ -79,6 +82,7 @@ export class AppModule {
                 encoder: (format) => formats.encoder(format),
                 today: () => new Date().toISOString().slice(0, 10),
               }),
+              hold: new HoldStage(turns),
             }),
         },
         TurnService,

@@ -1,10 +1,12 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
+import { checkRedis } from '@turnpike/metering';
 import { MetricsServer, registry } from '@turnpike/telemetry';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
+import { Billing } from './billing/billing.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
@@ -30,10 +32,12 @@ const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as con
 export async function startGateway(config: Config, simArguments: readonly string[]): Promise<void> {
   log.level = config.log;
   const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
+  await requireRedis(config);
   const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
   const sockets = socketsOf(app.getHttpServer());
   await listen(() => app.listen(config.port, config.host), config);
   const metrics = await serveMetrics(config.metrics);
+  app.get(Billing).start();
   app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
   const models = engine === undefined ? Object.keys(config.models) : ['sim'];
@@ -50,6 +54,17 @@ export async function startGateway(config: Config, simArguments: readonly string
     await metrics?.close();
     await engine?.stop();
   }, drainMs + LAST_MS);
+}
+
+/** @throws ConfigError for a Redis that may throw jobs away; one that is away is waited for */
+async function requireRedis({ billing: { redis } }: Config): Promise<void> {
+  if (redis === undefined) return;
+  try {
+    if (!(await checkRedis(redis)))
+      log.error('redis cannot be reached; the journal keeps usage until it can');
+  } catch (thrown) {
+    throw new ConfigError(`billing.redis: ${(thrown as Error).message}`);
+  }
 }
 
 /** @throws ConfigError when the address cannot be used */

@@ -71,6 +71,7 @@ export class BackgroundRun {
       await turns.run({
         request: await turns.read(parseJson(request), 'http', tenant),
         tenant,
+        key: 'background',
         sink: this.#events ?? DISCARD,
         signal: this.#cut.signal,
         background: {

@@ -27,7 +27,7 @@ export class ResponsesController implements BeforeApplicationShutdown {
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
     const started = performance.now();
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant, key } = this.keys.authenticate(request.headers.authorization);
     const gone = new AbortController();
     this.#running.add(gone);
     response.on('close', () => {
@@ -41,7 +41,7 @@ export class ResponsesController implements BeforeApplicationShutdown {
     // What could be read is an object.
     if (parsed.background) return this.#createInBackground(body as object, parsed, tenant, response);
     const sink = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
-    const outcome = await this.turns.run({ request: parsed, tenant, sink, signal: gone.signal });
+    const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone.signal });
     if (response.destroyed) return;
     if (parsed.stream) {
       response.end();

@@ -1,4 +1,6 @@
 import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
+import { Images } from '@turnpike/images';
+import type { TurnMeter } from '@turnpike/metering';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
@@ -25,6 +27,7 @@ export interface SummaryInput {
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
   readonly sealer: Pick<Sealer, 'saltOf'>;
+  readonly money: TurnMeter;
   readonly signal: AbortSignal;
 }
 
@@ -36,17 +39,18 @@ export interface Summary {
 /**
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
- * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
+ * @throws BudgetExceeded | JournalFull; ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
  */
 export async function summarise({
   turn,
   artifacts,
   pipeline,
   sealer,
+  money,
   signal,
 }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
-  const { engine, format, contextTokens } = artifactOf(asked, Routing);
+  const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const { effort } = artifactOf(asked, Rendering).head.key;
   const opened = format.generationPrompt(effort, { kind: 'answer' });
   const prompt = enginePrompt(asked, { opened });
@@ -65,14 +69,30 @@ export async function summarise({
     for (const event of events) if (event.kind === 'text') text += event.text;
   };
   const request = { ...engineSettings(turn, asked, sealer), prompt, maxTokens };
-  for await (const { ids, usage } of engine.generate(request, signal)) {
+  const { length } = prompt;
+  const image = artifactOf(asked, Images).tokens;
+  await money.dispatch({
+    purpose: 'compaction',
+    prompt: length,
+    read: length,
+    image,
+    engine: engine.name,
+    route: engineModel,
+  });
+  money.requested();
+  for await (const { ids, finish, usage } of engine.generate(request, signal)) {
     sampled += ids.length;
+    await money.take(ids.length);
+    if (money.isExhausted) throw new ApiError('insufficient_quota');
+    if (finish !== undefined) money.finished();
     cachedTokens = usage?.cachedTokens ?? cachedTokens;
     read(parser.push(ids));
   }
   read(parser.finish('stop'));
   if (text.trim() === '') throw new ApiError('compaction_failed');
-  return { text: text.trim(), usage: usageOf(prompt.length, sampled, 0, { cachedTokens }) };
+  const total = usageOf(length, sampled, 0, { cachedTokens });
+  money.compacted({ cached: total.input_tokens_details.cached_tokens, cacheWrite: 0 });
+  return { text: text.trim(), usage: total };
 }
 
 /** Notes are text, whatever format answers have. */

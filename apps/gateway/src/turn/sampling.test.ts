@@ -5,6 +5,7 @@ import type { EngineClient, GenerateRequest } from '@turnpike/inference';
 import { newResponse, parseRequest, type EventFrame } from '@turnpike/protocol';
 import { answerCheck } from '@turnpike/validation';
 import { OutputRules, type OutputRulesOptions } from './output-rules.js';
+import { UNMETERED } from '../../testing/metering.js';
 import { sample, type SamplingInput } from './sampling.js';
 
 const format = harmony();
@@ -66,6 +67,7 @@ async function run(
   const tools = { required: false, allowed: 'any' as const, maxCalls: Infinity, ...rules };
   const result = await sample({
     engine,
+    money: UNMETERED,
     interrupted: () => false,
     request: { model: 'm', maxTokens: 1_000, stopIds: format.stopIds, temperature: 1, topP: 1 },
     promptWith: ({ written = [], opened = [] }) => {

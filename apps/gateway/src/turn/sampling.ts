@@ -4,6 +4,7 @@ import type { EngineClient, EngineUsage, GenerateRequest } from '@turnpike/infer
 import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
 import type { PromptEnding } from '@turnpike/rendering';
 import type { AnswerCheck } from '@turnpike/validation';
+import type { SamplingMeter } from '../billing/turn-money.js';
 import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import { answerFault, type OutputRules } from './output-rules.js';
@@ -32,6 +33,8 @@ export interface SamplingInput {
   readonly check?: AnswerCheck | undefined;
   readonly assembler: ResponseAssembler;
   readonly sink: EventSink;
+  /** Counts what the engine gives, and knows when the budget ends. */
+  readonly money: SamplingMeter;
   /** Ends with the client, or when it interrupts the response. */
   readonly signal: AbortSignal;
   /** True when the client has interrupted: what is not finished is dropped. */
@@ -90,6 +93,10 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     if (sampled === 0) engineUsage = generation.usage;
     sampled += generation.sampled;
     let { failure } = generation;
+    if (input.money.isExhausted) {
+      const ending: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
+      return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
+    }
     if (rules.steered) {
       const ending: Ending = { status: 'incomplete', reason: 'steered' };
       return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
@@ -116,24 +123,32 @@ async function generate(
   opened: readonly number[],
   request: GenerateRequest,
 ): Promise<Generation> {
-  const { engine, rules, assembler, sink, signal } = input;
+  const { engine, rules, assembler, sink, signal, money } = input;
   const parser = input.format.parser(input.tools, opened);
   let sampled = 0;
   let finish: FinishReason | undefined;
   let usage: EngineUsage | undefined;
   let failure: ApiError | undefined;
+  money.requested();
   try {
     for await (const chunk of engine.generate(request, signal)) {
       input.onFirstChunk();
       finish = chunk.finish ?? finish;
       usage = chunk.usage ?? usage;
+      if (chunk.finish !== undefined) money.finished();
       if (chunk.ids.length > 0) {
         sampled += chunk.ids.length;
+        const held = money.take(chunk.ids.length);
         const { passed, stop } = rules.take(parser.push(chunk.ids));
         const frames = assembler.push(passed);
         if (frames.length > 0) sink.send(frames);
         // Leaving the loop ends the engine's request.
         if (stop) return { finish: 'stop', sampled, usage };
+        if (held !== undefined) await held;
+        if (money.isExhausted) {
+          finish ??= 'length';
+          break;
+        }
       }
       const caughtUp = sink.ready();
       if (caughtUp !== undefined) await caughtUp;

@@ -207,6 +207,7 @@ export class Connection {
       return await turns.run({
         request,
         tenant: principal.tenant,
+        key: principal.key,
         sink: outbox,
         signal: this.#gone.signal,
         connection: { ...this.#connection(lane), onBegin },
