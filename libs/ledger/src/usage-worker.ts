@@ -18,6 +18,8 @@ export interface UsageWorkerOptions {
 const BACK_OFF_MS = 200;
 const MAX_BACK_OFF_MS = 5_000;
 const CONCURRENCY = 4;
+/** How long Redis may be silent before it is reported, in ms. */
+const HEALTH_MS = 1_000;
 
 /** Takes jobs from the queue and books them. It survives Redis and the database being away, and goes on by itself. */
 export class UsageWorker {
@@ -53,7 +55,8 @@ export class UsageWorker {
   async health(): Promise<string | undefined> {
     if (this.#redis.status !== 'ready') return `redis is ${this.#redis.status}`;
     try {
-      await requireNoEviction(this.#redis);
+      // A command waits for a connection that was just lost, however long that takes.
+      await Promise.race([requireNoEviction(this.#redis), silence(HEALTH_MS)]);
     } catch (thrown) {
       return (thrown as Error).message;
     }
@@ -75,6 +78,12 @@ export class UsageWorker {
     const dead = await booker.book(Array.isArray(records) ? records : [job.data], id);
     if (dead > 0) onDeadLetters?.(dead, id);
   }
+}
+
+function silence(ms: number): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error('redis does not answer')), ms).unref();
+  });
 }
 
 function backOff(attempt: number): number {

@@ -19,16 +19,16 @@ export interface UsageQueueOptions {
 
 /** The queue in front of the ledger, for who adds to it. */
 export class UsageQueue implements UsageSink {
-  readonly #queue: Queue<UsageJob>;
   readonly #redis: Redis;
+  readonly #onError: (error: Error) => void;
+  #queue: Queue<UsageJob> | undefined;
   /** Whether this connection has been looked at. */
   #isChecked = false;
 
   constructor({ url, onError }: UsageQueueOptions) {
+    this.#onError = onError;
     this.#redis = connect(url, PRODUCER, onError);
     this.#redis.on('close', () => (this.#isChecked = false));
-    this.#queue = new Queue<UsageJob>(USAGE_QUEUE, { connection: this.#redis, skipWaitingForReady: true });
-    this.#queue.on('error', onError);
   }
 
   /**
@@ -40,7 +40,8 @@ export class UsageQueue implements UsageSink {
     if (!this.#isChecked) await requireNoEviction(this.#redis);
     this.#isChecked = true;
     const job = { journal, records };
-    await this.#queue.add(USAGE_QUEUE, job, {
+    const queue = await this.#ready();
+    await queue.add(USAGE_QUEUE, job, {
       jobId: usageJobId(job),
       attempts: ATTEMPTS,
       backoff: { type: 'custom' },
@@ -50,18 +51,35 @@ export class UsageQueue implements UsageSink {
   }
 
   /** Jobs that are not done, by state. */
-  counts(): Promise<Record<string, number>> {
-    return this.#queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+  async counts(): Promise<Record<string, number>> {
+    return (await this.#ready()).getJobCounts('waiting', 'active', 'delayed', 'failed');
   }
 
   /** Response ids in jobs that are not done, of so many jobs at most. */
   async pending(most: number): Promise<readonly string[]> {
-    const jobs = await this.#queue.getJobs(['waiting', 'active', 'delayed', 'failed'], 0, most - 1);
+    const queue = await this.#ready();
+    const jobs = await queue.getJobs(['waiting', 'active', 'delayed', 'failed'], 0, most - 1);
     return jobs.flatMap(({ data }) => data.records.map(({ id }) => id));
   }
 
   async close(): Promise<void> {
-    await this.#queue.close().catch(() => undefined);
+    await this.#queue?.close().catch(() => undefined);
     this.#redis.disconnect();
+  }
+
+  /** BullMQ never gets over a connection that was not there when its queue was made, so it is made when it is. */
+  async #ready(): Promise<Queue<UsageJob>> {
+    if (this.#queue !== undefined) return this.#queue;
+    await this.#redis.ping();
+    const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection: this.#redis, skipWaitingForReady: true });
+    queue.on('error', this.#onError);
+    try {
+      await queue.waitUntilReady();
+    } catch (thrown) {
+      await queue.close().catch(() => undefined);
+      throw thrown;
+    }
+    this.#queue ??= queue;
+    return this.#queue;
   }
 }
