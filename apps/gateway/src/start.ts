@@ -1,7 +1,9 @@
+import type { Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
 import { checkRedis } from '@turnpike/metering';
+import type { RouterStrategy } from '@turnpike/routing';
 import { MetricsServer, registry } from '@turnpike/telemetry';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
@@ -9,13 +11,16 @@ import { AppModule } from './app.module.js';
 import { Billing } from './billing/billing.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { ConfigError } from './config/load.js';
-import type { Config } from './config/schema.js';
+import { engineSchema, modelSchema, type Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
 import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { answerForNode } from './http/refused-by-node.js';
 import { useOriginForm } from './http/request-target.js';
 import { log } from './log.js';
 import { NestLogger } from './nest-logger.js';
+import { ModelCatalogue, type FoundEngine } from './routing/model-catalogue.js';
+import { ROUTER } from './tokens.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -31,18 +36,23 @@ const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as con
  */
 export async function startGateway(config: Config, simArguments: readonly string[]): Promise<void> {
   log.level = config.log;
-  const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
+  const engine = servesSim(config) ? await startSim(simArguments) : undefined;
   await requireRedis(config);
-  const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
+  const app = await createGateway(
+    engine === undefined ? { ...config, discovery: false } : withSim(config, engine.url),
+  );
   const sockets = socketsOf(app.getHttpServer());
+  await app.get(ModelCatalogue).start(sayFound);
   await listen(() => app.listen(config.port, config.host), config);
   const metrics = await serveMetrics(config.metrics);
   app.get(Billing).start();
   app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
-  const models = engine === undefined ? Object.keys(config.models) : ['sim'];
+  const models = app.get<RouterStrategy>(ROUTER).models();
   const host = isIPv6(config.host) ? `[${config.host}]` : config.host;
-  process.stdout.write(`turnpike ready on http://${host}:${port}/v1 (models: ${models.join(', ')})\n`);
+  process.stdout.write(
+    `turnpike ready on http://${host}:${port}/v1 (models: ${models.join(', ') || 'none yet'})\n`,
+  );
   if (engine !== undefined) {
     process.stdout.write(
       "no models are configured: 'sim' is a scripted model that only shows how things work\n",
@@ -65,6 +75,12 @@ async function requireRedis({ billing: { redis } }: Config): Promise<void> {
   } catch (thrown) {
     throw new ConfigError(`billing.redis: ${(thrown as Error).message}`);
   }
+}
+
+/** Says on stdout which engine was found on this machine. */
+function sayFound({ name, port, models }: FoundEngine): void {
+  const shown = models.length === 0 ? 'no model that can be used' : models.join(', ');
+  process.stdout.write(`found ${name} on port ${port}: ${shown}\n`);
 }
 
 /** @throws ConfigError when the address cannot be used */
@@ -133,9 +149,15 @@ async function close(
   }
 }
 
-/** The application, listening nowhere yet. */
-export async function createGateway(config: Config): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config), {
+/**
+ * The application, listening nowhere yet.
+ * @param own providers in the place of the default ones
+ */
+export async function createGateway(
+  config: Config,
+  own: readonly Provider[] = [],
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, own), {
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,
@@ -144,6 +166,7 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
   app.disable('x-powered-by');
   app.disable('etag');
   useOriginForm(app.getHttpServer());
+  answerForNode(app.getHttpServer());
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);
@@ -157,6 +180,11 @@ export async function createGateway(config: Config): Promise<NestExpressApplicat
   app.use(admission(state));
   app.useWebSocketAdapter(new ResponsesWsAdapter(app, state));
   return app;
+}
+
+/** Whether the built-in model is served: where nothing says what else is. */
+export function servesSim({ engines, models }: Config): boolean {
+  return Object.keys(engines).length === 0 && Object.keys(models).length === 0;
 }
 
 function startSim(simArguments: readonly string[]): Promise<EngineProcess> {
@@ -173,9 +201,15 @@ function withSim(config: Config, url: string): Config {
   return {
     ...config,
     engines: {
-      sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none', images: 'content_parts' },
+      sim: engineSchema.parse({
+        url,
+        kind: 'vllm',
+        structuredOutputs: false,
+        images: 'content_parts',
+        offersListed: false,
+      }),
     },
-    models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT, images: SIM_IMAGES } },
+    models: { sim: modelSchema.parse({ engine: 'sim', contextTokens: SIM_CONTEXT, images: SIM_IMAGES }) },
   };
 }
 

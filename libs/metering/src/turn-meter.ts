@@ -35,8 +35,8 @@ export interface Dispatch {
 export interface TurnEnd {
   readonly outcome: Outcome;
   readonly reason: string | null;
-  /** Of everything that it used, as the client was told. */
-  readonly usage: Pick<TokenCounts, 'cached' | 'cacheWrite' | 'reasoning'>;
+  /** Of everything that it used, as the client was told; what is not known was counted on the way. */
+  readonly usage: Partial<Omit<TokenCounts, 'image'>>;
   /** Microseconds by stage. */
   readonly stages: Readonly<Record<string, number>>;
 }
@@ -143,6 +143,13 @@ export class TurnMeter {
     this.#unfinished--;
   }
 
+  /** An engine that was asked gave nothing, and another one is asked in its place: only what that one does is counted. */
+  failedOver(read: number): void {
+    const part = this.#parts.get(this.#current);
+    if (part !== undefined) part.tokens.input = Math.max(0, part.tokens.input - read);
+    this.#unfinished = 0;
+  }
+
   /**
    * An engine has given so many tokens. Costs no more than an addition most of the time.
    * @returns a promise when nothing more may be read before more is held
@@ -225,14 +232,17 @@ export class TurnMeter {
     return { id, tenant, key, model, engine, route, lane, transport, serviceTier, stored, admittedAt };
   }
 
-  /** What is not of the summary is of the answer. */
-  #answered({ cached, cacheWrite, reasoning }: TurnEnd['usage']): void {
+  /** What is not of the summary is of the answer. What an engine gave is never less than what was received of it. */
+  #answered(total: TurnEnd['usage']): void {
     const answer = this.#parts.get('answer')?.tokens;
     if (answer === undefined) return;
     const summary = this.#parts.get('compaction')?.tokens ?? NO_TOKENS;
-    answer.cached = cached - summary.cached;
-    answer.cacheWrite = cacheWrite - summary.cacheWrite;
-    answer.reasoning = reasoning;
+    const rest = (name: keyof TurnEnd['usage']) => Math.max(0, (total[name] ?? 0) - summary[name]);
+    if (total.input !== undefined) answer.input = rest('input');
+    answer.output = Math.max(answer.output, rest('output'));
+    answer.cached = rest('cached');
+    answer.cacheWrite = rest('cacheWrite');
+    answer.reasoning = rest('reasoning');
   }
 
   #written(isFirst: boolean): void {

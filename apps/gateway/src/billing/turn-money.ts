@@ -20,6 +20,8 @@ export function settle(
     outcome: outcomeOf(ending, gone),
     reason: reasonOf(ending),
     usage: {
+      input: usage.input_tokens,
+      output: usage.output_tokens,
       cached: usage.input_tokens_details.cached_tokens,
       cacheWrite: usage.input_tokens_details.cache_write_tokens,
       reasoning: usage.output_tokens_details.reasoning_tokens,

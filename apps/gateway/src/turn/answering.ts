@@ -3,8 +3,9 @@ import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf, Images } from '@turnpike/images';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError, type TextFormat } from '@turnpike/protocol';
+import type { EngineClient } from '@turnpike/inference';
 import { Rendering, settingsOf } from '@turnpike/rendering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
@@ -12,12 +13,14 @@ import type { Answered, AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
+import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
 import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import { sample, type SamplingResult } from './sampling.js';
+import { TokenGenerations } from './token-generations.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
@@ -28,6 +31,9 @@ export interface AnsweringParts {
   readonly lifecycle: TurnLifecycle;
   readonly money: TurnMeter;
   readonly sink: EventSink;
+  readonly router: RouterStrategy;
+  /** Told of the route by which output comes, before any does. */
+  readonly onRoute: (route: Route) => void;
   /** Ends with the client. */
   readonly gone: AbortSignal;
 }
@@ -137,19 +143,20 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, money } = this.#parts;
+    const { assembler, sink, sealer, pipeline, router, money } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
-    const artifacts = this.#known();
     const turn = this.#turn;
-    const { text, usage } = await summarise({
+    const { text, usage, artifacts } = await summarise({
       turn,
-      artifacts,
+      artifacts: this.#known(),
       pipeline,
+      router,
       sealer,
       money,
       signal: this.#signal,
     });
+    this.#artifacts = artifacts;
     this.#streaming();
     const { contextTokens } = artifactOf(artifacts, Routing);
     const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
@@ -163,39 +170,67 @@ export class Answering {
     await this.#fold([{ item, expansion }], 'output');
   }
 
-  /** @param read tokens that the model reads for the first time in this response */
+  /**
+   * Samples one output. An engine that fails before it has sampled anything is replaced by another one, once: only what
+   * that one does is counted.
+   * @param read tokens that the model reads for the first time in this response
+   */
   async #sample(read: number): Promise<SamplingResult> {
+    const { money } = this.#parts;
+    const before = this.#usage;
+    let result = await this.#sampleOnce(read);
+    if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
+      const length = this.#promptTokens();
+      const moved = await failover({
+        ...this.#parts,
+        turn: this.#turn,
+        artifacts: this.#known(),
+        failure: result.failure,
+      });
+      if (moved !== undefined) {
+        this.#artifacts = moved;
+        money.failedOver(read);
+        // In another format the same conversation has another length.
+        result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
+      }
+    }
+    this.#usage = sumOf(before, withoutKnown(result.usage, before));
+    return result;
+  }
+
+  async #sampleOnce(read: number): Promise<SamplingResult> {
     const { assembler, control, sink, sealer, money } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
-    const { engine, format, contextTokens } = artifactOf(artifacts, Routing);
+    const route = artifactOf(artifacts, Routing);
+    const { engine, format, contextTokens } = route;
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
-    const before = this.#usage;
-    if (!(await this.#isAfforded(read))) return { ending: OUT_OF_BUDGET, usage: before };
+    const answerSchema = await boundSchema(engine, schemaOf(settings.format));
+    if (!(await this.#isAfforded(read)))
+      return { ending: OUT_OF_BUDGET, usage: usageOf(0, 0, assembler.reasoningTokens, undefined) };
     this.#dispatched();
-    const result = await sample({
-      engine,
-      request: {
-        ...engineSettings(this.#turn, artifacts, sealer),
-        maxTokens: this.#tokensLeft(contextTokens),
-      },
-      promptWith: (ending) => enginePrompt(artifacts, ending),
+    this.#parts.onRoute(route);
+    return sample({
+      source: new TokenGenerations({
+        engine,
+        format,
+        tools: [...request.tools, ...addedTools],
+        request: engineSettings(this.#turn, artifacts, sealer),
+        promptWith: (ending) => enginePrompt(artifacts, ending),
+        contextTokens,
+        answerSchema,
+      }),
+      maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
       promptTokens: read,
-      contextTokens,
-      format,
-      effort: settings.effort,
-      tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
       }),
-      answerSchema,
       check: answerCheck(settings.format),
       assembler,
       sink,
@@ -204,8 +239,6 @@ export class Answering {
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
-    this.#usage = sumOf(before, withoutKnown(result.usage, before));
-    return result;
   }
 
   /**
@@ -345,6 +378,19 @@ export class Answering {
 
 function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
+}
+
+/**
+ * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
+ * same reason, and by that it is known.
+ */
+async function boundSchema(
+  engine: EngineClient,
+  schema: Record<string, unknown> | undefined,
+): Promise<Record<string, unknown> | undefined> {
+  if (schema === undefined) return undefined;
+  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
+  return grammars.includes('json') ? schema : undefined;
 }
 
 /** JSON Schema of what a format asks for. */

@@ -3,7 +3,7 @@ import { Images } from '@turnpike/images';
 import type { TurnMeter } from '@turnpike/metering';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type RouterStrategy } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
 import {
   shownItems,
@@ -16,6 +16,7 @@ import {
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
+import { failover } from './failover.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -26,6 +27,7 @@ export interface SummaryInput {
   readonly turn: TurnContext;
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
+  readonly router: RouterStrategy;
   readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly money: TurnMeter;
   readonly signal: AbortSignal;
@@ -34,14 +36,30 @@ export interface SummaryInput {
 export interface Summary {
   readonly text: string;
   readonly usage: Usage;
+  /** Of the conversation, with the engine that wrote the summary. */
+  readonly artifacts: Artifacts;
 }
 
 /**
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
- * @throws BudgetExceeded | JournalFull; ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
+ * Nobody sees any of it before it is whole, so an engine that fails at it is replaced by another one, once.
+ * @throws BudgetExceeded | JournalFull; ApiError context_length_exceeded when a summary does not fit behind it;
+ *   compaction_failed; the engine's own
  */
-export async function summarise({
+export async function summarise(input: SummaryInput): Promise<Summary> {
+  try {
+    return await summariseOnce(input);
+  } catch (thrown) {
+    if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
+    const artifacts = await failover({ ...input, failure: thrown });
+    if (artifacts === undefined) throw thrown;
+    input.money.failedOver(0);
+    return summariseOnce({ ...input, artifacts });
+  }
+}
+
+async function summariseOnce({
   turn,
   artifacts,
   pipeline,
@@ -51,9 +69,7 @@ export async function summarise({
 }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
-  const { effort } = artifactOf(asked, Rendering).head.key;
-  const opened = format.generationPrompt(effort, { kind: 'answer' });
-  const prompt = enginePrompt(asked, { opened });
+  const { opened, ...prompt } = enginePrompt(asked, { opening: { kind: 'answer' } });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {
@@ -92,7 +108,7 @@ export async function summarise({
   if (text.trim() === '') throw new ApiError('compaction_failed');
   const total = usageOf(length, sampled, 0, { cachedTokens });
   money.compacted({ cached: total.input_tokens_details.cached_tokens, cacheWrite: 0 });
-  return { text: text.trim(), usage: total };
+  return { text: text.trim(), usage: total, artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

@@ -2,7 +2,7 @@ import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
 import type { Meter, TurnMeter } from '@turnpike/metering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
 import { Validation } from '@turnpike/validation';
@@ -22,13 +22,12 @@ import type { TurnInput, TurnOutcome } from './turn-input.js';
 export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
   readonly meter: Meter;
+  readonly router: RouterStrategy;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
   /** Most bytes that lifecycle events spend on tools and instructions. */
   readonly echoBytes: number;
 }
-
-const NOTHING_CACHED = { cached: 0, cacheWrite: 0, reasoning: 0 };
 
 interface Ended extends Answered {
   readonly control: ResponseControl;
@@ -40,6 +39,8 @@ export class TurnRun {
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
   readonly #id: string;
+  /** By which its output comes. */
+  #route: Route | undefined;
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
@@ -86,7 +87,7 @@ export class TurnRun {
       return await this.#end(turn, beginning, assembler, ended, money);
     } finally {
       // Whatever went wrong beyond what is an answer: what was used is written down.
-      money.settle({ outcome: 'failed', reason: 'server_error', usage: NOTHING_CACHED, stages: {} });
+      money.settle({ outcome: 'failed', reason: 'server_error', usage: {}, stages: {} });
     }
   }
 
@@ -105,13 +106,15 @@ export class TurnRun {
       ...newResponse(this.#id, request, background?.createdAt ?? Math.floor(Date.now() / 1000)),
       ...(dropped.length === 0 ? {} : { turnpike: { dropped_tools: dropped } }),
     };
-    const format = artifactOf(admitted, Routing).format.name;
+    const route = artifactOf(admitted, Routing);
+    this.#route = route;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
       echoBytes: this.#parts.echoBytes,
       streamId: request.streamId,
       sequence: background?.sequence,
-      seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
+      seal: (ids) =>
+        this.#parts.sealer.seal(tenant, packSampledIds({ format: (this.#route ?? route).format.name, ids })),
     });
     sink.send(assembler.begin());
     return assembler;
@@ -135,6 +138,7 @@ export class TurnRun {
       money,
       sink: keepAlive,
       gone: signal,
+      onRoute: (route) => (this.#route = route),
     });
     try {
       return { ...(await answering.run(base?.artifacts)), control };
@@ -181,7 +185,7 @@ export class TurnRun {
     const { response } = assembler;
     const finished = { turn, response, transport: transportOf(this.#input) };
     countTurn(finished);
-    logTurn({ ...finished, lifecycle: this.#lifecycle, failure });
+    logTurn({ ...finished, engine: this.#route?.engine.name, lifecycle: this.#lifecycle, failure });
     return {
       response,
       failure,

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
 import type { Meter } from '@turnpike/metering';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
+import type { RouterStrategy } from '@turnpike/routing';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, CONVERSATIONS, METER, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, METER, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
@@ -26,10 +27,12 @@ export class TurnService {
     @Inject(Sealer) sealer: Sealer,
     @Inject(METER) meter: Meter,
     @Inject(CONFIG) config: Config,
+    @Inject(ROUTER) router: RouterStrategy,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
       meter,
+      router,
       store,
       conversations,
       sealer,
