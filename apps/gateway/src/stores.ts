@@ -119,7 +119,7 @@ async function openStores(
   });
 }
 
-function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
+export function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
   if (kind === 'sqlite') return { kind, path };
   return kind === 'postgres' && url !== undefined ? { kind, url } : undefined;
 }

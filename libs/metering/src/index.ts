@@ -3,6 +3,7 @@ export { chargeFor, possible, priceOf } from './charge.js';
 export type { Budget, BudgetSource, BudgetTurn, HoldRequest, HoldResult, Holds } from './holds.js';
 export { Journal, JournalFull, type JournalOptions } from './journal/journal.js';
 export { Journals, type JournalsOptions } from './journal/journals.js';
+export { pendingIn } from './journal/pending.js';
 export { JournalReader, type JournalBatch, type JournalFault } from './journal/reader.js';
 export { Meter, type MeterOptions } from './meter.js';
 export { dollars, NANO_PER_DOLLAR, rowAmount, scaled } from './money.js';
