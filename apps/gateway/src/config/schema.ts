@@ -1,5 +1,6 @@
 import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
+import { rowAmount, scaled } from '@turnpike/metering';
 import { z } from 'zod';
 
 const MIB = 1024 * 1024;
@@ -154,6 +155,51 @@ const store = z.strictObject({
   retentionDays: z.number().positive().max(36_500).default(30),
 });
 
+/** What a tenant, one of its keys or its use of a model may cost. Keys and budgets in SQL stand beside these. */
+const budget = z
+  .strictObject({
+    tenant: z.string().min(1),
+    key: z.string().min(1).optional(),
+    model: z.string().min(1).optional(),
+    /** Days and months are those of UTC. */
+    period: z.enum(['day', 'month', 'total']),
+    /** Dollars, with up to nine digits behind the point. */
+    usd: z.union([z.string(), z.number()]).transform((value, context) => {
+      try {
+        return rowAmount(scaled(value));
+      } catch (thrown) {
+        context.addIssue({ code: 'custom', message: (thrown as Error).message });
+        return z.NEVER;
+      }
+    }),
+    /** Only says when it would have refused. */
+    shadow: z.boolean().default(false),
+  })
+  .refine(({ key, model }) => key === undefined || model === undefined, 'is for a key or for a model');
+
+/** What turns used, what it costs, and how that gets to the ledger: docs/billing.md. */
+const billing = z.strictObject({
+  /** Folder of the journals, relative to the working directory. Gateways of one machine may share it. */
+  journal: z.string().min(1).default('data/journal'),
+  /** Bytes of the journal from which on no turn is taken, until the ledger has what is in it. */
+  journalBytes: z
+    .int()
+    .min(MIB)
+    .default(256 * MIB),
+  /** Tokens of output between two notes of how far a turn has come: what a crash can leave unbilled of one. */
+  progressTokens: z.int().min(1).default(128),
+  /** File of the price book; without one the built-in model is free, and others have no price. */
+  prices: z.string().min(1).optional(),
+  /** Tokens of output held at a time for a request that names no max_output_tokens, where there is a budget. */
+  holdOutputTokens: z.int().min(16).default(4_096),
+  budgets: z.array(budget).default([]),
+  /**
+   * Redis with the queue in front of the ledger, which apps/billing reads; without one the gateway books by itself.
+   * REDIS_URL in the environment overrides it.
+   */
+  redis: z.url({ protocol: /^rediss?$/, error: 'must be a redis URL: redis://host:6379' }).optional(),
+});
+
 /** Limits of the server, each with its reason, on one screen. */
 const limits = z.strictObject({
   /** Bytes of one WebSocket message; Codex and others fall back to HTTP above 16 MiB. */
@@ -251,6 +297,7 @@ export const configSchema = z.strictObject({
   store: store.prefault({}),
   images: images.prefault({}),
   metrics: metrics.prefault({}),
+  billing: billing.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

@@ -1,5 +1,5 @@
 import type { Item, Tool } from '@turnpike/protocol';
-import type { Format, HeadSettings, OpenCalls, Opening, OutputParser, Piece, Place } from '../format.js';
+import type { Format, OpenCalls, Opening, OutputParser, Piece, Place } from '../format.js';
 import { itemSegmentKind, spokenOf } from '../spoken/items.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { declarationsOf } from '../tools/declarations.js';
