@@ -1,11 +1,13 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { KeyRing } from '@turnpike/access';
 import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
 import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { accessProviders } from './access.js';
+import { billingProviders, type MeteredTurns } from './billing/billing.js';
+import { HoldStage } from './billing/hold.stage.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { BackgroundService } from './background/background.service.js';
 import { Changes } from './background/changes.js';
@@ -13,6 +15,7 @@ import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
+import { AdminController } from './http/admin.controller.js';
 import { CompactController } from './http/compact.controller.js';
 import { AddedItems } from './http/added-items.js';
 import { ConversationItemsController } from './http/conversation-items.controller.js';
@@ -26,7 +29,7 @@ import { shownError } from './log.js';
 import { ModelCatalogue } from './routing/model-catalogue.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
-import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
+import { CONFIG, METERED_TURNS, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -38,6 +41,7 @@ export class AppModule {
     return {
       module: AppModule,
       controllers: [
+        AdminController,
         CompactController,
         InputTokensController,
         ResponsesController,
@@ -49,8 +53,9 @@ export class AppModule {
       ],
       providers: [
         { provide: CONFIG, useValue: config },
-        { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
+        ...accessProviders,
+        ...billingProviders,
         Changes,
         BackgroundRunner,
         BackgroundService,
@@ -71,8 +76,8 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
+          inject: [ROUTER, Formats, ImageLoader, METERED_TURNS],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, turns: MeteredTurns) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
@@ -82,6 +87,7 @@ export class AppModule {
                 encoder: (format) => formats.encoder(format),
                 today: () => new Date().toISOString().slice(0, 10),
               }),
+              hold: new HoldStage(turns),
             }),
         },
         TurnService,

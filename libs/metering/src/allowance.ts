@@ -20,6 +20,8 @@ export class BudgetExceeded extends Error {
   }
 }
 
+/** Covered: as much as can ever be sampled. */
+const WHOLE = Number.MAX_SAFE_INTEGER;
 /** Least tokens of output that a turn is begun with, and that are held at a time. */
 const LEAST_TOKENS = 16;
 
@@ -75,7 +77,9 @@ export class Allowance {
    * @throws BudgetExceeded
    */
   require(parts: readonly UsagePart[]): void | Promise<void> {
-    if (!this.isLimited || this.#priceWith(parts, LEAST_TOKENS) <= this.#held) return undefined;
+    if (!this.isLimited) return undefined;
+    const least = this.#covered === WHOLE ? 0 : LEAST_TOKENS;
+    if (this.#priceWith(parts, least) <= this.#held) return undefined;
     return this.#extend(parts).then(() => {
       if (this.#priceWith(parts, 0) > this.#held) throw new BudgetExceeded(this.#budgets[0]);
     });
@@ -122,7 +126,7 @@ export class Allowance {
         this.#budgets = budgets;
         this.#held = amount;
         const isWhole = maxOutput !== undefined || output >= room;
-        if (limits) this.#covered = isWhole ? Number.MAX_SAFE_INTEGER : output;
+        if (limits) this.#covered = isWhole ? WHOLE : output;
         return;
       }
       refusedBy = result.budget;

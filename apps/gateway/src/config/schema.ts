@@ -1,5 +1,7 @@
 import { DIALOG_FAMILIES } from '@turnpike/formats';
+import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
+import { rowAmount, scaled } from '@turnpike/metering';
 import { z } from 'zod';
 
 const MIB = 1024 * 1024;
@@ -138,6 +140,8 @@ const key = z.strictObject({
   /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
   tenant: z.string().min(1),
+  /** What it may do; see docs/admin-api.md. */
+  scopes: z.array(z.enum(SCOPES)).min(1).default(['inference']),
 });
 
 /** Where `store: true` responses and conversations are kept. DATABASE_URL in the environment chooses `postgres`. */
@@ -155,6 +159,51 @@ const store = z.strictObject({
     .optional(),
   /** Days after which a response is deleted. OpenAI keeps its own for 30. */
   retentionDays: z.number().positive().max(36_500).default(30),
+});
+
+/** What a tenant, one of its keys or its use of a model may cost. Keys and budgets in SQL stand beside these. */
+const budget = z
+  .strictObject({
+    tenant: z.string().min(1),
+    key: z.string().min(1).optional(),
+    model: z.string().min(1).optional(),
+    /** Days and months are those of UTC. */
+    period: z.enum(['day', 'month', 'total']),
+    /** Dollars, with up to nine digits behind the point. */
+    usd: z.union([z.string(), z.number()]).transform((value, context) => {
+      try {
+        return rowAmount(scaled(value));
+      } catch (thrown) {
+        context.addIssue({ code: 'custom', message: (thrown as Error).message });
+        return z.NEVER;
+      }
+    }),
+    /** Only says when it would have refused. */
+    shadow: z.boolean().default(false),
+  })
+  .refine(({ key, model }) => key === undefined || model === undefined, 'is for a key or for a model');
+
+/** What turns used, what it costs, and how that gets to the ledger: docs/billing.md. */
+const billing = z.strictObject({
+  /** Folder of the journals, relative to the working directory. Gateways of one machine may share it. */
+  journal: z.string().min(1).default('data/journal'),
+  /** Bytes of the journal from which on no turn is taken, until the ledger has what is in it. */
+  journalBytes: z
+    .int()
+    .min(MIB)
+    .default(256 * MIB),
+  /** Tokens of output between two notes of how far a turn has come: what a crash can leave unbilled of one. */
+  progressTokens: z.int().min(1).default(128),
+  /** File of the price book; without one the built-in model is free, and others have no price. */
+  prices: z.string().min(1).optional(),
+  /** Tokens of output held at a time for a request that names no max_output_tokens, where there is a budget. */
+  holdOutputTokens: z.int().min(16).default(4_096),
+  budgets: z.array(budget).default([]),
+  /**
+   * Redis with the queue in front of the ledger, which apps/billing reads; without one the gateway books by itself.
+   * REDIS_URL in the environment overrides it.
+   */
+  redis: z.url({ protocol: /^rediss?$/, error: 'must be a redis URL: redis://host:6379' }).optional(),
 });
 
 /** Limits of the server, each with its reason, on one screen. */
@@ -241,7 +290,7 @@ export const configSchema = z.strictObject({
   port: z.int().min(0).max(65_535).default(8686),
   /** False answers upgrades with 426, which makes agents use HTTP. */
   websocket: z.boolean().default(true),
-  /** Without keys the server is open, and binds to loopback only. */
+  /** Beside those of the database. Without any the server is open, and binds to loopback only. */
   keys: z.array(key).default([]),
   /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
   sealingKeyFile: z.string().default('data/sealing.key'),
@@ -254,6 +303,7 @@ export const configSchema = z.strictObject({
   store: store.prefault({}),
   images: images.prefault({}),
   metrics: metrics.prefault({}),
+  billing: billing.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

@@ -6,9 +6,11 @@ import {
   cohereGrammar,
   deepseekGrammar,
   dsmlGrammar,
+  gemmaGrammar,
   glmGrammar,
   hermesGrammar,
   kimiGrammar,
+  lfmGrammar,
   llama3Grammar,
   minimaxGrammar,
   mistralGrammar,
@@ -237,6 +239,12 @@ const goldens: Golden[] = [
     messages: [['final', '{"name": "Bob", "parameters": {}} {']],
   },
   {
+    family: 'llama 3: JSON whose name is no text',
+    grammar: llama3Grammar,
+    output: '{"name": ["add"], "parameters": {}}',
+    messages: [['final', '{"name": ["add"], "parameters": {}}']],
+  },
+  {
     family: 'llama 3: JSON that breaks off',
     grammar: llama3Grammar,
     output: ' {"name": "ad',
@@ -274,6 +282,16 @@ const goldens: Golden[] = [
     messages: [
       ['call add', '{"a": [1]}'],
       ['call add', '{}'],
+    ],
+  },
+  {
+    family: 'mistral: cut inside a name',
+    grammar: mistralGrammar,
+    output: 'Go.[TOOL_CALLS]ad',
+    reason: 'length',
+    messages: [
+      ['final', 'Go.'],
+      ['commentary (cut)', 'ad'],
     ],
   },
   {
@@ -330,6 +348,17 @@ const goldens: Golden[] = [
     ],
   },
   {
+    family: 'glm: a key without a value, reasoning without its end',
+    grammar: glmGrammar,
+    opened: '<|assistant|><think>',
+    output:
+      'Hm.\n<tool_call>add<arg_key>text</arg_key><arg_key>a</arg_key><arg_value>1</arg_value></tool_call>',
+    messages: [
+      ['reasoning', 'Hm.'],
+      ['call add', '{"text":"","a":1}'],
+    ],
+  },
+  {
     family: 'kimi: parallel calls',
     grammar: kimiGrammar,
     opened: '<|im_assistant|>assistant<|im_middle|>',
@@ -361,6 +390,54 @@ const goldens: Golden[] = [
       ['reasoning', 'Hm.'],
       ['final', 'Ok.'],
       ['call add', '{"a":1,"b":2.50}'],
+      ['call add', '{}'],
+    ],
+  },
+  {
+    family: 'gemma: reasoning and parallel calls',
+    grammar: gemmaGrammar,
+    opened: '<|turn>model\n',
+    output:
+      '<|channel>thought\nHm.\n<channel|>Ok.<|tool_call>call:add{a:1,text:<|"|>it is "5", {x}\n<|"|>,list:[1,<|"|>é<|"|>,{k:true}]}<tool_call|><|tool_call>call:files.read{}<tool_call|><|tool_response>',
+    messages: [
+      ['reasoning', 'Hm.'],
+      ['final', 'Ok.'],
+      ['call add', '{"a":1,"text":"it is \\"5\\", {x}\\n","list":[1,"é",{"k":true}]}'],
+      ['call files/read', '{}'],
+    ],
+  },
+  {
+    family: 'gemma: reasoning that the prompt has closed',
+    grammar: gemmaGrammar,
+    opened: '<|turn>model\n<|channel>thought\n<channel|>',
+    output: 'Hi.<turn|>',
+    messages: [['final', 'Hi.']],
+  },
+  {
+    family: 'gemma: stopped inside a string',
+    grammar: gemmaGrammar,
+    output: '<|tool_call>call:add{list:[<|"|>a',
+    messages: [['call add', '{"list":["a"]}']],
+  },
+  {
+    family: 'lfm: calls as Python has them',
+    grammar: lfmGrammar,
+    opened: im,
+    output:
+      "<|tool_call_start|>[add(a=1, text='it\\'s [\\n]', flag=True, list=[1, (2,), {'k': None}]), files.read()]<|tool_call_end|>Done.<|im_end|>",
+    messages: [
+      ['call add', '{"a":1,"text":"it\'s [\\n]","flag":true,"list":[1,[2],{"k":null}]}'],
+      ['call files/read', '{}'],
+      ['commentary', 'Done.'],
+    ],
+  },
+  {
+    family: 'lfm: calls as objects',
+    grammar: lfmGrammar,
+    output:
+      '<|tool_call_start|>[{"name": "add", "arguments": {"a": 1}}, {"name": "add", "arguments": {}}]<|tool_call_end|>',
+    messages: [
+      ['call add', '{"a": 1}'],
       ['call add', '{}'],
     ],
   },
@@ -448,7 +525,7 @@ describe('a vocabulary without the markers', () => {
     );
   const written = goldens.filter(
     ({ family }) =>
-      !/cut inside a value|that is none|behind the tag|cohere|prompt has opened|reasoning that calls end/.test(
+      !/cut inside a (?:value|name)|that is none|behind the tag|cohere|gemma|prompt has opened|reasoning that calls end|reasoning without its end/.test(
         family,
       ),
   );
@@ -480,6 +557,8 @@ describe('a vocabulary without the markers', () => {
 });
 
 describe('garbage', () => {
+  /** Their arguments are written by the parser, and are JSON whatever the model wrote. */
+  const typed: TurnGrammar[] = [qwenCoderGrammar, dsmlGrammar, glmGrammar, minimaxGrammar, gemmaGrammar];
   const grammars = {
     hermesGrammar,
     qwenCoderGrammar,
@@ -487,6 +566,8 @@ describe('garbage', () => {
     mistralGrammar,
     deepseekGrammar,
     dsmlGrammar,
+    gemmaGrammar,
+    lfmGrammar,
     glmGrammar,
     kimiGrammar,
     minimaxGrammar,
@@ -541,6 +622,9 @@ describe('garbage', () => {
           expect(joined(run.events)).toEqual(joined(whole.events));
           if (run.messages.length > 0) {
             expect(run.messages.reduce((sum, { sampled }) => sum + sampled, 0)).toBe(ids.length);
+          }
+          for (const { header, text, complete } of run.messages) {
+            if (typed.includes(grammar) && header.type === 'function_call' && complete) JSON.parse(text);
           }
           if (run.messages.every(({ complete }) => complete)) {
             expect(run.messages.flatMap((message) => message.ids)).toEqual(

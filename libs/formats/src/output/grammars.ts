@@ -1,4 +1,5 @@
 import { JsonCalls } from './json-calls.js';
+import { LiteralCalls, type LiteralCallOptions } from './literal-calls.js';
 import { NamedCall, type NamedCallOptions } from './named-calls.js';
 import { TaggedCalls, type TagSyntax } from './tagged-calls.js';
 import { type CallSyntax, type TurnGrammar } from './turn-grammar.js';
@@ -34,6 +35,17 @@ function taggedCalls(open: string, syntax: TagSyntax, begun = false): CallSyntax
     // What ends a name or a key may be any text; control tokens among the rest are known by their id.
     markers: markers.filter((marker) => marker !== undefined),
     reader: (context, from) => new TaggedCalls(context, from, syntax, begun),
+  };
+}
+
+/** A name and literals in brackets. */
+function literalCalls(open: string, options: LiteralCallOptions): CallSyntax {
+  const { quote, close } = options;
+  return {
+    open,
+    close,
+    markers: quote === undefined ? [close] : [quote, close],
+    reader: (context, from) => new LiteralCalls(context, from, options),
   };
 }
 
@@ -170,4 +182,21 @@ export const cohereGrammar: TurnGrammar = {
   sections: ['<|START_RESPONSE|>', '<|END_RESPONSE|>', '<|START_TEXT|>', '<|END_TEXT|>'],
   calls: [jsonCalls('<|START_ACTION|>', '<|END_ACTION|>')],
   ends: ['<|END_OF_TURN_TOKEN|>'],
+};
+
+/** Gemma 4. What stands in the channel of its thoughts begins with the name of the channel. */
+export const gemmaGrammar: TurnGrammar = {
+  header: { open: ['<|turn>', '<start_of_turn>'], end: '\n' },
+  reasoning: { open: '<|channel>', close: '<channel|>', labelled: true },
+  calls: [
+    literalCalls('<|tool_call>', { prefix: 'call:', bracket: '{', quote: '<|"|>', close: '<tool_call|>' }),
+  ],
+  ends: ['<turn|>', '<end_of_turn>', '<|tool_response>', '<eos>'],
+};
+
+/** LFM 2. */
+export const lfmGrammar: TurnGrammar = {
+  ...CHATML,
+  reasoning: THINK,
+  calls: [literalCalls('<|tool_call_start|>', { bracket: '(', close: '<|tool_call_end|>' })],
 };

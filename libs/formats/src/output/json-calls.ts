@@ -180,6 +180,10 @@ export class JsonCalls implements CallReader {
       this.state = 'name';
       return at + 1;
     }
+    if (NAME_KEYS.has(this.key) && this.options.bare !== undefined && !this.opened) {
+      this.notACall('');
+      return at;
+    }
     if (this.key === 'function' && char === '{') {
       this.level++;
       this.state = 'key';

@@ -4,6 +4,8 @@ const SIMPLE: Readonly<Record<string, string | undefined>> = { b: '\b', f: '\f',
 export class JsonStringDecoder {
   /** Whether the last part ended with the closing quote. */
   ended = false;
+  /** The closing quote; Python has two. */
+  quote = '"';
   private text = '';
   /** An escape that is not whole yet, from its backslash on. */
   private escape = '';
@@ -20,7 +22,7 @@ export class JsonStringDecoder {
       } else if (char === '\\') {
         this.text += source.slice(from, i);
         this.escape = '\\';
-      } else if (char === '"') {
+      } else if (char === this.quote) {
         this.text += source.slice(from, i);
         this.ended = true;
         return i + 1;

@@ -76,8 +76,9 @@ export class NamedCall implements CallReader {
       this.list.finish(complete);
       return;
     }
-    const name = this.name();
-    if (this.stage === 'lost' || (this.stage !== 'arguments' && (name === '' || /\s/.test(name)))) {
+    // Where the output was cut, nobody knows whether the name is whole.
+    const isNamed = this.stage === 'arguments' || (complete && /^\S+$/.test(this.name()));
+    if (this.stage === 'lost' || !isNamed) {
       this.context.unreadable(this.written, this.from, complete);
     } else {
       if (this.stage !== 'arguments') this.beginArguments();

@@ -82,6 +82,7 @@ export class TaggedCalls implements CallReader {
         this.begin('name');
         return;
       case keyOpen:
+        if (before === 'gap') this.values?.end();
         this.begin('key');
         return;
       case keyEnd:

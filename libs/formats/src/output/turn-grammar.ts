@@ -15,7 +15,9 @@ export interface CallSyntax {
 export interface TurnGrammar {
   /** What a turn begins with, and what ends that header; nothing of it is text. */
   readonly header?: { readonly open: readonly string[]; readonly end: string } | undefined;
-  readonly reasoning?: { readonly open: string; readonly close: string } | undefined;
+  /** `labelled`: the first line behind `open` says what it is, and is none of the text. */
+  readonly reasoning?:
+    { readonly open: string; readonly close: string; readonly labelled?: true } | undefined;
   readonly calls: readonly CallSyntax[];
   /** Markers around calls or text that say nothing by themselves. */
   readonly sections?: readonly string[] | undefined;

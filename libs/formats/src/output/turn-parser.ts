@@ -25,6 +25,7 @@ export function turnParser(grammar: TurnGrammar, input: TurnParserInput): Output
 
 type Mode =
   | { readonly kind: 'header' }
+  | { readonly kind: 'label'; readonly from: number }
   | { readonly kind: 'reasoning' | 'text'; readonly prose: Prose }
   | { readonly kind: 'call'; readonly reader: CallReader; readonly close: string | undefined };
 
@@ -101,6 +102,8 @@ export class TurnParser implements OutputParser, ScanTarget {
     switch (mode.kind) {
       case 'header':
         return this.isControl(grammar.header?.end) ? [] : [grammar.header?.end ?? ''];
+      case 'label':
+        return ['\n', ...this.inReasoning];
       case 'reasoning':
         return this.inReasoning;
       case 'text':
@@ -118,6 +121,7 @@ export class TurnParser implements OutputParser, ScanTarget {
     const { mode } = this;
     switch (mode.kind) {
       case 'header':
+      case 'label':
         return text.length;
       case 'call': {
         const taken = mode.reader.text(text, idAt);
@@ -144,6 +148,10 @@ export class TurnParser implements OutputParser, ScanTarget {
     const { mode, grammar } = this;
     if (mode.kind === 'header') {
       if (marker === grammar.header?.end) this.mode = this.textMode();
+      return;
+    }
+    if (mode.kind === 'label' && marker === '\n') {
+      this.mode = this.reasoningMode(mode.from);
       return;
     }
     if (mode.kind === 'call') {
@@ -203,11 +211,10 @@ export class TurnParser implements OutputParser, ScanTarget {
     }
     if (marker === grammar.reasoning?.open && mode.kind === 'text') {
       this.leave(true, true);
-      const prose = new Prose(this.writer, () => ({ type: 'reasoning' }), id);
-      this.mode = { kind: 'reasoning', prose };
+      this.mode = grammar.reasoning?.labelled === true ? { kind: 'label', from: id } : this.reasoningMode(id);
       return true;
     }
-    if (marker === grammar.reasoning?.close && mode.kind === 'reasoning') {
+    if (marker === grammar.reasoning?.close && (mode.kind === 'reasoning' || mode.kind === 'label')) {
       this.leave(true, true);
       return true;
     }
@@ -222,7 +229,7 @@ export class TurnParser implements OutputParser, ScanTarget {
       mode.reader.finish(complete);
       this.writeReturned();
       if (this.mode.kind === 'text' && this.mode.prose.begun) this.leave(complete, laidOut);
-    } else if (mode.kind !== 'header') {
+    } else if (mode.kind === 'text' || mode.kind === 'reasoning') {
       mode.prose.end(complete, laidOut);
     }
   }
@@ -249,6 +256,10 @@ export class TurnParser implements OutputParser, ScanTarget {
       phase: this.writer.calls === 0 ? 'final_answer' : 'commentary',
     }));
     return { kind: 'text', prose };
+  }
+
+  private reasoningMode(from: number): Mode {
+    return { kind: 'reasoning', prose: new Prose(this.writer, () => ({ type: 'reasoning' }), from) };
   }
 
   private callMode(call: CallSyntax, id: number): Mode {
