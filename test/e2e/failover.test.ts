@@ -27,7 +27,7 @@ async function stream(body: Record<string, unknown>, onDelta: () => void): Promi
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of answer.body ?? []) {
-    text += decoder.decode(bytes, { stream: true });
+    text += decoder.decode(bytes as Uint8Array, { stream: true });
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];
       text = text.slice(end + 2);

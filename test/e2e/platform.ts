@@ -115,7 +115,7 @@ export async function startGateway(
     config,
     [
       'port: 0',
-      `engines: { engine: { url: "${engineUrl}" } }`,
+      `engines: { engine: { url: "${engineUrl}", kind: vllm, structuredOutputs: false } }`,
       'models: { sim: { engine: engine, contextTokens: 1000000 } }',
       ...extra,
     ].join('\n'),

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { VllmCompletions, type EngineClient } from '@turnpike/inference';
+import { createEngine, type EngineClient } from '@turnpike/inference';
 import { WatchedEngine, type EngineBoard, type Standing } from '@turnpike/routing';
 import type { Config, EngineConfig } from './config/schema.js';
 import { log } from './log.js';
@@ -57,6 +57,16 @@ export class Engines implements EngineBoard, OnApplicationShutdown {
   }
 }
 
-function clientOf(name: string, { offersListed: _, ...engine }: EngineConfig): EngineClient {
-  return new VllmCompletions({ name, ...engine });
+function clientOf(name: string, { apiKeyEnv, offersListed: _, ...engine }: EngineConfig): EngineClient {
+  return createEngine({ name, apiKey: keyIn(apiKeyEnv), ...engine });
+}
+
+/** What every request to an engine has among its headers, as its client sends them. */
+export function headersFor({ apiKeyEnv, headers }: EngineConfig): Record<string, string> {
+  const key = keyIn(apiKeyEnv);
+  return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
+}
+
+function keyIn(variable: string | undefined): string | undefined {
+  return variable === undefined ? undefined : process.env[variable];
 }

@@ -186,7 +186,13 @@ function withSim(config: Config, url: string): Config {
   return {
     ...config,
     engines: {
-      sim: engineSchema.parse({ url, images: 'content_parts', offersListed: false }),
+      sim: engineSchema.parse({
+        url,
+        kind: 'vllm',
+        structuredOutputs: false,
+        images: 'content_parts',
+        offersListed: false,
+      }),
     },
     models: { sim: modelSchema.parse({ engine: 'sim', contextTokens: SIM_CONTEXT, images: SIM_IMAGES }) },
   };

@@ -42,6 +42,7 @@ export class Turns {
     };
     const engine: EngineClient = {
       name: 'fake',
+      capabilities: () => Promise.reject(new Error('not asked here')),
       generate: (request) => this.#generate(request),
       close: () => Promise.resolve(),
     };

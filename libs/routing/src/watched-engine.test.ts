@@ -42,7 +42,8 @@ const CHUNK: EngineChunk = { ids: [1] };
 describe('a watched engine', () => {
   it('passes everything on', async () => {
     const { engine, run } = watch([CHUNK, { ids: [], finish: 'stop' }]);
-    expect([engine.name, engine.bindsJson, engine.takesImages]).toEqual(['e', false, false]);
+    expect([engine.name, engine.takesImages]).toEqual(['e', false]);
+    await expect(engine.capabilities()).rejects.toThrow('nobody asks');
     expect(await run()).toEqual([CHUNK, { ids: [], finish: 'stop' }]);
   });
 

@@ -1,4 +1,4 @@
-import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
+import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import { ApiError } from '@turnpike/protocol';
 import {
   healthAfter,
@@ -22,7 +22,7 @@ export interface WatchedEngineOptions {
 }
 
 /** An engine whose requests tell how it is. */
-export class WatchedEngine implements EngineClient {
+export class WatchedEngine implements Required<EngineClient> {
   readonly #engine: EngineClient;
   readonly #options: WatchedEngineOptions;
   #health = NEW_HEALTH;
@@ -37,12 +37,12 @@ export class WatchedEngine implements EngineClient {
     return this.#engine.name;
   }
 
-  get bindsJson(): boolean {
-    return this.#engine.bindsJson ?? false;
-  }
-
   get takesImages(): boolean {
     return this.#engine.takesImages ?? false;
+  }
+
+  capabilities(): Promise<EngineCapabilities> {
+    return this.#engine.capabilities();
   }
 
   /** Requests that are under way. */

@@ -11,6 +11,7 @@ export function engineOf(name: string): EngineClient {
     generate: () => {
       throw new Error('no request is expected');
     },
+    capabilities: () => Promise.reject(new Error('nobody asks')),
     close: () => Promise.resolve(),
   };
 }

@@ -115,8 +115,10 @@ describe('defaults', () => {
     expect(config.engines).toEqual({
       local: {
         url: 'http://localhost:8000',
+        kind: 'auto',
+        headers: {},
         idleTimeoutMs: 600_000,
-        structuredOutputs: 'none',
+        structuredOutputs: true,
         images: 'none',
         offersListed: true,
       },

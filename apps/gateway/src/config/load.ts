@@ -42,7 +42,7 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
     source['store'] = { ...(source['store'] as object | undefined), kind: 'postgres', url: databaseUrl };
   }
   const result = configSchema.safeParse(source);
-  const faults = result.success ? faultsOf(result.data) : result.error.issues.flatMap(describe);
+  const faults = result.success ? faultsOf(result.data, environment) : result.error.issues.flatMap(describe);
   if (!result.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((line) => `  ${line}`).join('\n')}`);
   }
@@ -72,8 +72,13 @@ function readFile(path: string): Record<string, unknown> {
 }
 
 /** What is wrong between settings that are each valid. */
-function faultsOf(config: Config): string[] {
+function faultsOf(config: Config, environment: NodeJS.ProcessEnv): string[] {
   const faults = faultsOfModels(config);
+  for (const [name, { apiKeyEnv }] of Object.entries(config.engines)) {
+    if (apiKeyEnv !== undefined && !environment[apiKeyEnv]) {
+      faults.push(`engines.${name}.apiKeyEnv: there is no ${apiKeyEnv} in the environment`);
+    }
+  }
   if (config.keys.length === 0 && !isLoopback(config.host)) {
     faults.push(
       `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,

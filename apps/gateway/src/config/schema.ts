@@ -1,17 +1,27 @@
+import { ENGINE_KINDS } from '@turnpike/inference';
 import { z } from 'zod';
 
 const MIB = 1024 * 1024;
+
+/** A token of RFC 9110, section 5.6.2. */
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header');
 
 export const engineSchema = z.strictObject({
   /** Base URL of the server, without `/v1`. */
   url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !/\/v1\/*$/.test(url), 'must not end in /v1, which is added'),
+  /** What it is, and so which API it is spoken to in; `auto` asks it. */
+  kind: z.enum(ENGINE_KINDS).default('auto'),
+  /** Name of the environment variable that holds its key, which is sent as a bearer token. */
+  apiKeyEnv: z.string().min(1).optional(),
+  /** Headers of every request to it. */
+  headers: z.record(headerName, z.string()).default({}),
   /** Longest silence of the engine before a request is given up, in ms. */
   idleTimeoutMs: z.int().min(1_000).default(600_000),
-  /** `vllm`: the engine takes `structured_outputs`, which then bind the answer to the schema of `text.format`. */
-  structuredOutputs: z.enum(['none', 'vllm']).default('none'),
-  /** `content_parts`: the engine takes images at `/v1/completions`, as the built-in one does. */
+  /** Whether the engine binds the answer to the schema of `text.format`, where it can. */
+  structuredOutputs: z.boolean().default(true),
+  /** `content_parts`: the engine takes images beside token ids, as the built-in one and vLLM's generate route do. */
   images: z.enum(['none', 'content_parts']).default('none'),
   /** Whether models that the engine lists and `models` does not name are offered too. */
   offersListed: z.boolean().default(true),

@@ -14,6 +14,7 @@ function lookout(known: boolean, ...answers: readonly ModelsAnswer[]) {
       generate: () => {
         throw new Error('no request is expected');
       },
+      capabilities: () => Promise.reject(new Error('nobody asks')),
       close: () => Promise.resolve(),
     },
     { now: () => clock.ms },

@@ -1,6 +1,7 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf } from '@turnpike/images';
+import type { EngineClient } from '@turnpike/inference';
 import { ApiError, type TextFormat } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
@@ -17,6 +18,7 @@ import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import { sample, type SamplingResult } from './sampling.js';
+import { TokenGenerations } from './token-generations.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
@@ -165,7 +167,7 @@ export class Answering {
   async #sample(read: number): Promise<SamplingResult> {
     const before = this.#usage;
     let result = await this.#sampleOnce(read);
-    if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
+    if (result.failure !== undefined && result.isEmpty && this.#stopped() === undefined) {
       const length = this.#promptTokens();
       const moved = await failover({
         ...this.#parts,
@@ -192,29 +194,29 @@ export class Answering {
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
+    const wanted = schemaOf(settings.format);
+    const answerSchema = wanted && (await bindsJson(engine)) ? wanted : undefined;
     this.#dispatched();
     this.#parts.onRoute(route);
     return sample({
-      engine,
-      request: {
-        ...engineSettings(this.#turn, artifacts, sealer),
-        maxTokens: this.#tokensLeft(contextTokens),
-      },
-      promptWith: (ending) => enginePrompt(artifacts, ending),
+      source: new TokenGenerations({
+        engine,
+        format,
+        tools: [...request.tools, ...addedTools],
+        request: engineSettings(this.#turn, artifacts, sealer),
+        promptWith: (ending) => enginePrompt(artifacts, ending),
+        contextTokens,
+        answerSchema,
+      }),
+      maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
       promptTokens: read,
-      contextTokens,
-      format,
-      effort: settings.effort,
-      tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
       }),
-      answerSchema,
       check: answerCheck(settings.format),
       assembler,
       sink,
@@ -329,6 +331,15 @@ export class Answering {
 
 function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
+}
+
+/** Whether an engine binds an answer to a schema. What keeps it from saying so is found when it is to answer. */
+async function bindsJson(engine: EngineClient): Promise<boolean> {
+  try {
+    return (await engine.capabilities()).grammars.includes('json');
+  } catch {
+    return false;
+  }
 }
 
 /** JSON Schema of what a format asks for. */

@@ -57,9 +57,7 @@ export async function summarise(input: SummaryInput): Promise<Summary> {
 async function summariseOnce({ turn, artifacts, pipeline, sealer, signal }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, format, contextTokens } = artifactOf(asked, Routing);
-  const { effort } = artifactOf(asked, Rendering).head.key;
-  const opened = format.generationPrompt(effort, { kind: 'answer' });
-  const prompt = enginePrompt(asked, { opened });
+  const { opened, ...prompt } = enginePrompt(asked, { opening: { kind: 'answer' } });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {

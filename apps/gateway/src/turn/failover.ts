@@ -10,6 +10,7 @@ import { enginePromptLength } from './engine-prompt.js';
 const OF_THE_ENGINE: ReadonlySet<ErrorCode> = new Set([
   'engine_error',
   'engine_unavailable',
+  'engine_timeout',
   'server_is_overloaded',
 ]);
 

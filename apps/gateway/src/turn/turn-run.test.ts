@@ -19,6 +19,7 @@ const encoder = new TokenEncoder(format.tokenizer);
 /** An engine that answers "hi". */
 const engine: EngineClient = {
   name: 'fake',
+  capabilities: () => Promise.reject(new Error('not asked here')),
   async *generate() {
     const pieces = [
       200005,
