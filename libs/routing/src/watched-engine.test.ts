@@ -43,7 +43,7 @@ describe('a watched engine', () => {
   it('passes everything on', async () => {
     const { engine, run } = watch([CHUNK, { ids: [], finish: 'stop' }]);
     expect([engine.name, engine.takesImages]).toEqual(['e', false]);
-    await expect(engine.capabilities()).rejects.toThrow('nobody asks');
+    await expect(engine.capabilities()).rejects.toThrow('not asked here');
     expect(await run()).toEqual([CHUNK, { ids: [], finish: 'stop' }]);
   });
 

@@ -8,10 +8,10 @@ export const FORMAT = { name: 'format' } as Format;
 export function engineOf(name: string): EngineClient {
   return {
     name,
+    capabilities: () => Promise.reject(new Error('not asked here')),
     generate: () => {
       throw new Error('no request is expected');
     },
-    capabilities: () => Promise.reject(new Error('nobody asks')),
     close: () => Promise.resolve(),
   };
 }

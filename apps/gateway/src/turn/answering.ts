@@ -194,8 +194,7 @@ export class Answering {
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const wanted = schemaOf(settings.format);
-    const answerSchema = wanted && (await bindsJson(engine)) ? wanted : undefined;
+    const answerSchema = await boundSchema(engine, schemaOf(settings.format));
     this.#dispatched();
     this.#parts.onRoute(route);
     return sample({
@@ -333,13 +332,17 @@ function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
 }
 
-/** Whether an engine binds an answer to a schema. What keeps it from saying so is found when it is to answer. */
-async function bindsJson(engine: EngineClient): Promise<boolean> {
-  try {
-    return (await engine.capabilities()).grammars.includes('json');
-  } catch {
-    return false;
-  }
+/**
+ * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
+ * same reason, and by that it is known.
+ */
+async function boundSchema(
+  engine: EngineClient,
+  schema: Record<string, unknown> | undefined,
+): Promise<Record<string, unknown> | undefined> {
+  if (schema === undefined) return undefined;
+  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
+  return grammars.includes('json') ? schema : undefined;
 }
 
 /** JSON Schema of what a format asks for. */

@@ -38,7 +38,6 @@ export async function failover({
 }: FailoverInput): Promise<Artifacts | undefined> {
   if (!OF_THE_ENGINE.has(failure.code)) return undefined;
   const from = artifactOf(artifacts, Routing);
-  // As an output step: the route is decided, and nothing is asked of the router again.
   const step = turn.next([], 'output');
   const to = router.alternative?.(from, routeQueryOf(step));
   if (to === undefined) return undefined;
