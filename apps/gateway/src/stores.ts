@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
+import { SqlAccess } from '@turnpike/access';
 import { MemoryBackgroundJobs, type BackgroundJobs } from '@turnpike/background';
 import {
   MemoryConversationStore,
@@ -34,9 +35,11 @@ interface Kept {
 }
 
 /** What lies in one place, and is closed when the application ends. */
-class Stores implements OnApplicationShutdown {
+export class Stores implements OnApplicationShutdown {
   constructor(
     readonly kept: Kept,
+    /** Keys, where there is a database. */
+    readonly access: SqlAccess | undefined = undefined,
     private readonly close: () => Promise<void> = () => Promise.resolve(),
   ) {}
 
@@ -94,13 +97,15 @@ async function openStores(
   const sweepers = [store, conversations, backgroundJobs].map(
     (each) => new Sweeper(each, (error) => log.error({ err: error }, 'sweep failed')),
   );
-  return new Stores({ responses, conversations, backgroundJobs }, async () => {
+  const access = await SqlAccess.open(db, target.kind);
+  return new Stores({ responses, conversations, backgroundJobs }, access, async () => {
     await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
     await db.destroy();
   });
 }
 
-function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
+/** Undefined for a store in memory. */
+export function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
   if (kind === 'sqlite') return { kind, path };
   return kind === 'postgres' && url !== undefined ? { kind, url } : undefined;
 }

@@ -97,6 +97,7 @@ export class Turns {
     const outcome = await this.#service.run({
       request: parseRequest({ model: 'm', ...body }, 'http'),
       tenant: TENANT,
+      key: 'key',
       sink: { send: (batch) => void frames.push(...batch), ready: () => undefined },
       signal: new AbortController().signal,
     });

@@ -9,3 +9,6 @@ export { INLINE_UNITS, TokenEncoder } from './tokenizer/encoder-pool.js';
 export { harmony } from './harmony/harmony.js';
 export { type MessageHeader } from './harmony/header.js';
 export { scanMessages, type HarmonyMessage } from './harmony/scan.js';
+export { turnParser, type TurnParserInput } from './output/turn-parser.js';
+export { type TurnGrammar } from './output/turn-grammar.js';
+export * from './output/grammars.js';

@@ -1,3 +1,4 @@
+import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
 import { z } from 'zod';
 
@@ -132,6 +133,8 @@ const key = z.strictObject({
   /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
   tenant: z.string().min(1),
+  /** What it may do; see docs/admin-api.md. */
+  scopes: z.array(z.enum(SCOPES)).min(1).default(['inference']),
 });
 
 /** Where `store: true` responses and conversations are kept. DATABASE_URL in the environment chooses `postgres`. */
@@ -235,7 +238,7 @@ export const configSchema = z.strictObject({
   port: z.int().min(0).max(65_535).default(8686),
   /** False answers upgrades with 426, which makes agents use HTTP. */
   websocket: z.boolean().default(true),
-  /** Without keys the server is open, and binds to loopback only. */
+  /** Beside those of the database. Without any the server is open, and binds to loopback only. */
   keys: z.array(key).default([]),
   /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
   sealingKeyFile: z.string().default('data/sealing.key'),

@@ -11,6 +11,7 @@ function lookout(known: boolean, ...answers: readonly ModelsAnswer[]) {
   const engine = new WatchedEngine(
     {
       name: 'e',
+      capabilities: () => Promise.reject(new Error('not asked here')),
       generate: () => {
         throw new Error('no request is expected');
       },

@@ -79,6 +79,7 @@ async function run(store: MemoryResponseStore, extra: Partial<TurnInput> = {}, b
   const outcome = await service(store, by).run({
     request: parseRequest({ model: 'm', input: 'x' }, 'http'),
     tenant: 't',
+    key: 'k',
     sink: { send: (batch) => void frames.push(...batch), ready: () => undefined },
     signal: new AbortController().signal,
     ...extra,
