@@ -40,15 +40,12 @@ export async function detectKind(http: EngineHttp, signal: AbortSignal): Promise
   }
   const { data } = fieldsOf(list);
   const owner = fieldsOf(Array.isArray(data) ? data[0] : undefined)['owned_by'];
-  return typeof owner === 'string' ? kindOfOwner(owner) : undefined;
+  return typeof owner === 'string' && takesTokens(owner) ? OWNERS[owner] : undefined;
 }
 
-/**
- * What kind of server says that it owns its models by this word; undefined for one that is spoken to in messages, or that
- * cannot be told.
- */
-export function kindOfOwner(ownedBy: string): TokenKind | undefined {
-  return Object.hasOwn(OWNERS, ownedBy) ? OWNERS[ownedBy] : undefined;
+/** Whether a server that names this owner in its list of models takes token ids. */
+export function takesTokens(owner: string): boolean {
+  return Object.hasOwn(OWNERS, owner);
 }
 
 /**

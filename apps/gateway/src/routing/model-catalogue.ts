@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { kindOfOwner } from '@turnpike/inference';
+import { takesTokens } from '@turnpike/inference';
 import {
   CatalogueBuilder,
   CatalogueRouter,
@@ -101,7 +101,7 @@ export class ModelCatalogue implements OnApplicationShutdown {
       ),
     ];
     const first = Promise.all(this.#lookouts.map((lookout) => lookout.start()));
-    await Promise.race([first, delay(FIRST_LOOK_MS, undefined, { ref: false })]);
+    await Promise.race([first, delay(FIRST_LOOK_MS)]);
   }
 
   onApplicationShutdown(): Promise<void> {
@@ -133,8 +133,7 @@ export class ModelCatalogue implements OnApplicationShutdown {
       );
     const { kind = 'auto' } = this.#config.engines[name] ?? {};
     return (this.#listed.get(name) ?? []).flatMap(({ id, ownedBy = '', contextTokens = USUAL_CONTEXT }) => {
-      const takesTokens = (kind === 'auto' ? kindOfOwner(ownedBy) : kind) !== undefined;
-      const format = takesTokens ? this.#formats.known(id) : undefined;
+      const format = kind !== 'auto' || takesTokens(ownedBy) ? this.#formats.known(id) : undefined;
       return format === undefined || isNamed(id) ? [] : [{ engine, engineModel: id, format, contextTokens }];
     });
   }
