@@ -15,7 +15,6 @@ function lookout(known: boolean, ...answers: readonly ModelsAnswer[]) {
       generate: () => {
         throw new Error('no request is expected');
       },
-      capabilities: () => Promise.reject(new Error('nobody asks')),
       close: () => Promise.resolve(),
     },
     { now: () => clock.ms },

@@ -71,7 +71,7 @@ function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[
       send: (batch: readonly EventFrame[]) => void frames.push(...batch),
       ready: () => undefined,
     };
-    const { response } = await service.run({ request: requestOf(body), tenant: 't', sink, signal });
+    const { response } = await service.run({ request: requestOf(body), tenant: 't', key: 'k', sink, signal });
     return { response, types: frames.map(({ type }) => type) };
   };
   const compact = () => service.compact(requestOf({}), 't', signal);
