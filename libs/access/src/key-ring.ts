@@ -121,26 +121,19 @@ export class KeyRing {
    * @throws ApiError invalid_api_key | too_many_failed_attempts | insufficient_permissions
    */
   async authenticate(caller: Caller, scope: Scope = 'inference'): Promise<Principal> {
-    const principal = await this.#principalOf(caller);
-    if (!hasScope(principal, scope)) {
-      throw new ApiError('insufficient_permissions', {
-        message: `This key does not have the scope '${scope}' that this needs.`,
-      });
-    }
-    return principal;
+    return demand(await this.#principalOf(caller), scope);
   }
 
   /**
    * The same principal as it is now, for connections that outlive a request.
    * @throws ApiError invalid_api_key once its key is revoked or expired; insufficient_permissions
    */
-  current(principal: Principal): Principal {
+  current(principal: Principal, scope: Scope = 'inference'): Principal {
     if (principal === OPEN_PRINCIPAL && this.open) return principal;
     const hash = this.#hashOf.get(principal);
     const now = hash === undefined ? undefined : this.#find(hash);
     if (now === undefined) throw new ApiError('invalid_api_key');
-    if (!hasScope(now, 'inference')) throw new ApiError('insufficient_permissions');
-    return now;
+    return demand(now, scope);
   }
 
   /** Budgets that a turn counts for: of its tenant, of its key, and of the tenant's use of the model. */
@@ -231,4 +224,12 @@ export class KeyRing {
     if (left.length === 0) this.#buckets.delete(bucket);
     else this.#buckets.set(bucket, left);
   }
+}
+
+/** @throws ApiError insufficient_permissions */
+function demand(principal: Principal, scope: Scope): Principal {
+  if (hasScope(principal, scope)) return principal;
+  throw new ApiError('insufficient_permissions', {
+    message: `This key does not have the scope '${scope}' that this needs.`,
+  });
 }

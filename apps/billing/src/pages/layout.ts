@@ -36,7 +36,6 @@ function header({ session, isOperator, hasQueue }: PageOf): Html {
     <nav aria-label="Pages">
       <a href="/">Usage</a>
       <a href="/response">Responses</a>
-      <a href="/invoices">Invoices</a>
       ${isOperator ? html`<a href="/dead-letters">Dead letters</a>` : undefined}
       ${isOperator && hasQueue ? html`<a href="/admin/queues">Queue</a>` : undefined}
     </nav>

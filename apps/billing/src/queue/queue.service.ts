@@ -1,9 +1,11 @@
 import { createBullBoard } from '@bull-board/api';
+import type { IServerAdapter } from '@bull-board/api/typings/app';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Booker, UsageWorker } from '@turnpike/ledger';
-import { connect, PRODUCER, USAGE_QUEUE } from '@turnpike/metering';
+import { connect, CONSUMER, USAGE_QUEUE } from '@turnpike/metering';
+import { ApiError } from '@turnpike/protocol';
 import { log } from '@turnpike/telemetry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -30,8 +32,8 @@ export class QueueService implements OnApplicationShutdown {
       onDeadLetters: (count, job) =>
         log.error({ count, job }, 'usage could not be booked: there are dead letters'),
     });
-    this.#redis = connect(url, PRODUCER, onError);
-    this.#queue = new Queue(USAGE_QUEUE, { connection: this.#redis, skipWaitingForReady: true });
+    this.#redis = connect(url, CONSUMER, onError);
+    this.#queue = new Queue(USAGE_QUEUE, { connection: this.#redis });
     this.#queue.on('error', onError);
   }
 
@@ -44,10 +46,19 @@ export class QueueService implements OnApplicationShutdown {
   /** The board as Express serves it; undefined without a queue. */
   board(): RequestHandler | undefined {
     if (this.#queue === undefined) return undefined;
-    const serverAdapter = new ExpressAdapter();
-    serverAdapter.setBasePath(BOARD_PATH);
+    const adapter = new ExpressAdapter();
+    adapter.setBasePath(BOARD_PATH);
+    // The adapter is declared with a copy of the board's types that npm keeps apart for it.
+    const serverAdapter = adapter as unknown as IServerAdapter;
     createBullBoard({ queues: [new BullMQAdapter(this.#queue)], serverAdapter });
-    return serverAdapter.getRouter() as RequestHandler;
+    const serve = adapter.getRouter() as RequestHandler;
+    return (request, response, next) => {
+      // What is asked of the queue while Redis is away would wait until it is back.
+      if (this.#redis?.status === 'ready') return void serve(request, response, next);
+      next(
+        new ApiError('server_error', { message: 'Redis cannot be reached: there is no queue to look at.' }),
+      );
+    };
   }
 
   /** Jobs that are under way are finished; what is not begun stays in the queue. */
