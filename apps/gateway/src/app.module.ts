@@ -6,6 +6,8 @@ import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { accessProviders } from './access.js';
+import { billingProviders, type MeteredTurns } from './billing/billing.js';
+import { HoldStage } from './billing/hold.stage.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { BackgroundService } from './background/background.service.js';
 import { Changes } from './background/changes.js';
@@ -27,7 +29,7 @@ import { shownError } from './log.js';
 import { ModelCatalogue } from './routing/model-catalogue.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
-import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
+import { CONFIG, METERED_TURNS, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -53,6 +55,7 @@ export class AppModule {
         { provide: CONFIG, useValue: config },
         ...storeProviders,
         ...accessProviders,
+        ...billingProviders,
         Changes,
         BackgroundRunner,
         BackgroundService,
@@ -73,8 +76,8 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
+          inject: [ROUTER, Formats, ImageLoader, METERED_TURNS],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, turns: MeteredTurns) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
@@ -84,6 +87,7 @@ export class AppModule {
                 encoder: (format) => formats.encoder(format),
                 today: () => new Date().toISOString().slice(0, 10),
               }),
+              hold: new HoldStage(turns),
             }),
         },
         TurnService,

@@ -3,6 +3,7 @@ import type { ImagesStage } from '@turnpike/images';
 import type { RenderingStage } from '@turnpike/rendering';
 import type { RoutingStage } from '@turnpike/routing';
 import type { ValidationStage } from '@turnpike/validation';
+import type { HoldStage } from './billing/hold.stage.js';
 
 /**
  * The stages of a turn, on one screen. Within a group, stages that do not need each other run side by side.
@@ -10,7 +11,7 @@ import type { ValidationStage } from '@turnpike/validation';
  * | group       | when it fails                                | stages                         |
  * | ----------- | -------------------------------------------- | ------------------------------ |
  * | admission   | a plain error: there is no response yet      | validation, routing -> images  |
- * | preparation | `response.failed`: the response has begun    | rendering                      |
+ * | preparation | `response.failed`: the response has begun    | rendering -> hold              |
  */
 export interface StageList {
   readonly admission: readonly TurnStage<unknown>[];
@@ -23,9 +24,10 @@ export function stageList(stages: {
   routing: RoutingStage;
   images: ImagesStage;
   rendering: RenderingStage;
+  hold: HoldStage;
 }): StageList {
   return {
     admission: [stages.validation, stages.routing, stages.images],
-    preparation: [stages.rendering],
+    preparation: [stages.rendering, stages.hold],
   };
 }

@@ -17,6 +17,7 @@ import { stageList } from '../src/stages.js';
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
 import { TurnService } from '../src/turn/turn.service.js';
+import { memoryMeter } from './metering.js';
 
 const TENANT = 'tenant';
 const FORMAT = harmony();
@@ -55,6 +56,7 @@ export class Turns {
         return ids;
       },
     };
+    const { meter, hold } = memoryMeter();
     const router = new CatalogueRouter([
       { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
     ]);
@@ -67,6 +69,7 @@ export class Turns {
         encoder: () => counting,
         today: () => '2026-01-31',
       }),
+      hold,
     });
     const sealer = new Sealer([Buffer.alloc(32, 1)]);
     this.#service = new TurnService(
@@ -74,6 +77,7 @@ export class Turns {
       this.responses,
       this.conversations,
       sealer,
+      meter,
       configSchema.parse({}),
       router,
     );

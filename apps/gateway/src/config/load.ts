@@ -37,6 +37,10 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
   if (metricsPort !== undefined && metricsPort !== '') {
     source['metrics'] = { ...(source['metrics'] as object | undefined), port: Number(metricsPort) };
   }
+  const redisUrl = environment['REDIS_URL'];
+  if (redisUrl !== undefined && redisUrl !== '') {
+    source['billing'] = { ...(source['billing'] as object | undefined), redis: redisUrl };
+  }
   const databaseUrl = environment['DATABASE_URL'];
   if (databaseUrl !== undefined && databaseUrl !== '') {
     source['store'] = { ...(source['store'] as object | undefined), kind: 'postgres', url: databaseUrl };

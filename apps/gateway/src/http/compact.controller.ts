@@ -25,7 +25,7 @@ export class CompactController {
     });
     const body = await readBody(request, this.config.limits.bodyBytes);
     const parsed = await this.turns.read(parseJson(body), 'http', principal);
-    const window = await this.turns.compact(parsed, principal.tenant, gone.signal);
+    const window = await this.turns.compact(parsed, principal, gone.signal);
     response.status(200).json(window);
   }
 }

@@ -1,6 +1,7 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
-import { imagePartsOf } from '@turnpike/images';
+import { imagePartsOf, Images } from '@turnpike/images';
+import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError, type TextFormat } from '@turnpike/protocol';
 import type { EngineClient } from '@turnpike/inference';
 import { Rendering, settingsOf } from '@turnpike/rendering';
@@ -13,6 +14,7 @@ import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
 import { failover } from './failover.js';
+import { moneyError } from '../billing/money-error.js';
 import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputRules } from './output-rules.js';
@@ -27,6 +29,7 @@ export interface AnsweringParts {
   readonly assembler: ResponseAssembler;
   readonly control: ResponseControl;
   readonly lifecycle: TurnLifecycle;
+  readonly money: TurnMeter;
   readonly sink: EventSink;
   readonly router: RouterStrategy;
   /** Told of the route by which output comes, before any does. */
@@ -36,6 +39,7 @@ export interface AnsweringParts {
 }
 
 const INTERRUPTED: Ending = { status: 'incomplete', reason: 'interrupted' };
+const OUT_OF_BUDGET: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
 
 /**
  * From an admitted turn to the end of its output: preparation, compaction where it is asked for or due, and sampling,
@@ -70,16 +74,19 @@ export class Answering {
   async run(previous: Artifacts | undefined): Promise<Answered> {
     try {
       this.#artifacts = await this.#parts.pipeline.run(this.#turn, previous, 'preparation');
+      if (this.#parts.money.isHeld) this.#parts.lifecycle.move('held');
       const { ending, failure } = await this.#steps();
       return { ending, failure, usage: this.#usage, chain: this.#chain() };
     } catch (thrown) {
       const { assembler, sink } = this.#parts;
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
-      const usage = this.#usage.total_tokens === 0 ? usageOf(this.#counted, 0, 0, undefined) : this.#usage;
+      const summary = this.#parts.money.received('compaction');
+      const usage =
+        this.#usage.total_tokens === 0 ? usageOf(this.#counted, summary, 0, undefined) : this.#usage;
       const stopped = this.#stopped();
       if (stopped !== undefined) return { ...stopped, usage, chain: this.#chain() };
-      const failure = ApiError.from(thrown);
+      const failure = ApiError.from(moneyError(thrown));
       return { ending: failedBy(failure), failure, usage };
     }
   }
@@ -98,7 +105,10 @@ export class Answering {
     if (!request.generate) this.#usage = usageOf(this.#counted, 0, 0, undefined);
     const stopped = this.#stopped();
     if (stopped !== undefined) return stopped;
-    if (!request.generate) return { ending: { status: 'completed' } };
+    if (!request.generate) {
+      this.#parts.money.warmedUp(this.#counted, this.#images(), this.#route());
+      return { ending: { status: 'completed' } };
+    }
     if (request.compacts) {
       await this.#compact(false);
       return { ending: { status: 'completed' } };
@@ -133,7 +143,7 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, router } = this.#parts;
+    const { assembler, sink, sealer, pipeline, router, money } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
     const turn = this.#turn;
@@ -143,6 +153,7 @@ export class Answering {
       pipeline,
       router,
       sealer,
+      money,
       signal: this.#signal,
     });
     this.#artifacts = artifacts;
@@ -165,6 +176,7 @@ export class Answering {
    * @param read tokens that the model reads for the first time in this response
    */
   async #sample(read: number): Promise<SamplingResult> {
+    const { money } = this.#parts;
     const before = this.#usage;
     let result = await this.#sampleOnce(read);
     if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
@@ -177,6 +189,7 @@ export class Answering {
       });
       if (moved !== undefined) {
         this.#artifacts = moved;
+        money.failedOver(read);
         // In another format the same conversation has another length.
         result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
       }
@@ -186,7 +199,7 @@ export class Answering {
   }
 
   async #sampleOnce(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink, sealer } = this.#parts;
+    const { assembler, control, sink, sealer, money } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
     const route = artifactOf(artifacts, Routing);
@@ -195,6 +208,8 @@ export class Answering {
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
     const answerSchema = await boundSchema(engine, schemaOf(settings.format));
+    if (!(await this.#isAfforded(read)))
+      return { ending: OUT_OF_BUDGET, usage: usageOf(0, 0, assembler.reasoningTokens, undefined) };
     this.#dispatched();
     this.#parts.onRoute(route);
     return sample({
@@ -219,10 +234,42 @@ export class Answering {
       check: answerCheck(settings.format),
       assembler,
       sink,
+      money,
       signal: this.#signal,
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
+  }
+
+  /**
+   * Writes down that an engine is about to be asked for an answer.
+   * @returns false when the budget that bore the response so far has ended
+   */
+  async #isAfforded(read: number): Promise<boolean> {
+    const { money } = this.#parts;
+    const isFirst = !money.isDispatched;
+    try {
+      await money.dispatch({
+        purpose: 'answer',
+        prompt: this.#promptTokens(),
+        read,
+        image: isFirst ? this.#images() : 0,
+        ...this.#route(),
+      });
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof BudgetExceeded && !isFirst) return false;
+      throw thrown;
+    }
+  }
+
+  #route(): { engine: string; route: string } {
+    const { engine, engineModel } = artifactOf(this.#known(), Routing);
+    return { engine: engine.name, route: engineModel };
+  }
+
+  #images(): number {
+    return artifactOf(this.#known(), Images).tokens;
   }
 
   /** Whether the response goes on: once the client has answered its calls, where it is open for that. */
@@ -320,7 +367,8 @@ export class Answering {
   }
 
   #dispatched(): void {
-    if (this.#parts.lifecycle.state === 'admitted') this.#parts.lifecycle.move('dispatched');
+    const { state } = this.#parts.lifecycle;
+    if (state === 'admitted' || state === 'held') this.#parts.lifecycle.move('dispatched');
   }
 
   #streaming(): void {

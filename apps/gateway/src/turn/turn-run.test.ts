@@ -10,6 +10,7 @@ import { Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { configSchema } from '../config/schema.js';
 import { stageList } from '../stages.js';
+import { memoryMeter } from '../../testing/metering.js';
 import type { BackgroundTurn, TurnInput } from './turn-input.js';
 import { TurnService } from './turn.service.js';
 
@@ -53,6 +54,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
   const router = new CatalogueRouter([
     { model: 'm', engineModel: 'm', format, contextTokens: 10_000, engine },
   ]);
+  const { meter, hold } = memoryMeter();
   const stages = stageList({
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
@@ -62,6 +64,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
       encoder: () => encoder,
       today: () => '2026-01-31',
     }),
+    hold,
   });
   const sealer = new Sealer([Buffer.alloc(32, 1)]);
   return new TurnService(
@@ -69,6 +72,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     store,
     new MemoryConversationStore(1_000_000),
     sealer,
+    meter,
     configSchema.parse({}),
     router,
   );

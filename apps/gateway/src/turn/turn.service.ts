@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '@turnpike/access';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
+import type { Meter } from '@turnpike/metering';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
 import type { RouterStrategy } from '@turnpike/routing';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, CONVERSATIONS, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, METER, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
 import { mayUse, unknownModel } from './allowed-model.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
@@ -26,11 +27,13 @@ export class TurnService {
     @Inject(STORE) store: ResponseStore,
     @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
+    @Inject(METER) meter: Meter,
     @Inject(CONFIG) config: Config,
     @Inject(ROUTER) router: RouterStrategy,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
+      meter,
       router,
       store,
       conversations,
@@ -70,14 +73,18 @@ export class TurnService {
    * Makes a conversation short; nothing of it is kept.
    * @throws ApiError missing_required_parameter when there is nothing to compact; as the turn would
    */
-  compact(request: ResponseRequest, tenant: string, signal: AbortSignal): Promise<CompactedWindow> {
+  compact(
+    request: ResponseRequest,
+    principal: { readonly tenant: string; readonly key: string },
+    signal: AbortSignal,
+  ): Promise<CompactedWindow> {
     if (request.input.length === 0 && request.previousResponseId === undefined) {
       throw new ApiError('missing_required_parameter', {
         param: 'input',
         message: "There is nothing to compact: give 'input' or 'previous_response_id'.",
       });
     }
-    return compactWindow(request, tenant, signal, this.#parts);
+    return compactWindow(request, principal, signal, this.#parts);
   }
 
   /**
