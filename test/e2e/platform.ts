@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The built entry points. */
 export const MAIN = {
+  billing: join(ROOT, 'dist/apps/billing/apps/billing/src/main.js'),
   gateway: join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js'),
   engine: join(ROOT, 'dist/apps/engine/apps/engine/src/main.js'),
 };
