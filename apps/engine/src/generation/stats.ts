@@ -7,6 +7,9 @@ export interface RequestRecord {
   aborted: boolean;
 }
 
+/** Requests that are remembered. */
+const RECENT = 32;
+
 /** Counts since the start, for tests and for the curious. */
 export class EngineStats {
   /** Requests that were accepted, those running included. */
@@ -21,20 +24,27 @@ export class EngineStats {
   idsParsed = 0;
   /** Bodies that were not recognised and went through JSON.parse. */
   slowBodies = 0;
+  /** The requests accepted last, in their order. */
+  readonly recent: RequestRecord[] = [];
+
   /** The request accepted last. */
-  last: RequestRecord | undefined;
+  get last(): RequestRecord | undefined {
+    return this.recent.at(-1);
+  }
 
   accept(promptTokens: number, cachedTokens: number): RequestRecord {
     this.requests++;
     this.running++;
-    this.last = {
+    const record: RequestRecord = {
       prompt_tokens: promptTokens,
       cached_tokens: cachedTokens,
       completion_tokens: 0,
       finish_reason: null,
       aborted: false,
     };
-    return this.last;
+    this.recent.push(record);
+    if (this.recent.length > RECENT) this.recent.shift();
+    return record;
   }
 
   snapshot(): object {
@@ -47,6 +57,7 @@ export class EngineStats {
       ids_parsed: this.idsParsed,
       slow_bodies: this.slowBodies,
       last: this.last ?? null,
+      recent: this.recent,
     };
   }
 }
