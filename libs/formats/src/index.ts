@@ -12,3 +12,7 @@ export { scanMessages, type HarmonyMessage } from './harmony/scan.js';
 export { turnParser, type TurnParserInput } from './output/turn-parser.js';
 export { type TurnGrammar } from './output/turn-grammar.js';
 export * from './output/grammars.js';
+export { DIALOG_FAMILIES, familyFormat, type DialogFamily } from './families.js';
+export { MissingControlToken } from './dialog/marks.js';
+export { jinjaFormat, type JinjaFormatOptions } from './jinja/jinja-format.js';
+export { UnstableTemplate } from './jinja/bridge.js';

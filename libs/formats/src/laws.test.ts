@@ -63,7 +63,7 @@ describe.each(FAMILIES)('%s', (family) => {
         const pieces = promptPieces(format, { tools: TOOLS, instructions: 'x' }, list);
         expect(encoded(pieces, tokenizer)).toEqual(encoded(joined(pieces), tokenizer));
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
@@ -79,7 +79,7 @@ describe.each(FAMILIES)('%s', (family) => {
         );
         expect(prompt).toContain('a 결과 b');
       }),
-      { numRuns: 30 },
+      { numRuns: 10 },
     );
   });
 

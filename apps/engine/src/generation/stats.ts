@@ -1,14 +1,18 @@
+/** Requests that are remembered one by one. */
+const REMEMBERED = 100_000;
+/** Of those, how many a snapshot shows. */
+const SHOWN = 32;
+
 /** One request, as far as it has come. */
 export interface RequestRecord {
+  /** What its client called it. */
+  request_id: string;
   prompt_tokens: number;
   cached_tokens: number;
   completion_tokens: number;
   finish_reason: string | null;
   aborted: boolean;
 }
-
-/** Requests that are remembered. */
-const RECENT = 32;
 
 /** Counts since the start, for tests and for the curious. */
 export class EngineStats {
@@ -24,27 +28,34 @@ export class EngineStats {
   idsParsed = 0;
   /** Bodies that were not recognised and went through JSON.parse. */
   slowBodies = 0;
-  /** The requests accepted last, in their order. */
-  readonly recent: RequestRecord[] = [];
-
   /** The request accepted last. */
-  get last(): RequestRecord | undefined {
-    return this.recent.at(-1);
-  }
+  last: RequestRecord | undefined;
+  /** The latest requests, the oldest first. */
+  readonly #latest: RequestRecord[] = [];
 
-  accept(promptTokens: number, cachedTokens: number): RequestRecord {
+  accept(promptTokens: number, cachedTokens: number, requestId: string): RequestRecord {
     this.requests++;
     this.running++;
-    const record: RequestRecord = {
+    this.last = {
+      request_id: requestId,
       prompt_tokens: promptTokens,
       cached_tokens: cachedTokens,
       completion_tokens: 0,
       finish_reason: null,
       aborted: false,
     };
-    this.recent.push(record);
-    if (this.recent.length > RECENT) this.recent.shift();
-    return record;
+    this.#latest.push(this.last);
+    if (this.#latest.length > REMEMBERED) this.#latest.shift();
+    return this.last;
+  }
+
+  /** What the latest requests took, as CSV: a statement to compare bills with. */
+  statement(): string {
+    const rows = this.#latest.map(
+      ({ request_id, prompt_tokens, completion_tokens, finish_reason }) =>
+        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''}\n`,
+    );
+    return ['request_id,prompt_tokens,completion_tokens,finish_reason\n', ...rows].join('');
   }
 
   snapshot(): object {
@@ -57,7 +68,7 @@ export class EngineStats {
       ids_parsed: this.idsParsed,
       slow_bodies: this.slowBodies,
       last: this.last ?? null,
-      recent: this.recent,
+      recent: this.#latest.slice(-SHOWN),
     };
   }
 }

@@ -1,3 +1,4 @@
+import { DIALOG_FAMILIES } from '@turnpike/formats';
 import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
 import { rowAmount, scaled } from '@turnpike/metering';
@@ -82,7 +83,12 @@ export const modelSchema = z.strictObject({
       ),
     )
     .default([]),
-  format: z.enum(['harmony']).default('harmony'),
+  /** How the model is written and read: see docs/formats.md. */
+  format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja']).default('harmony'),
+  /** The model's tokenizer.json, or its GGUF file; relative to the working directory. */
+  tokenizer: z.string().min(1).optional(),
+  /** Of `jinja`: the file of the model's chat template. */
+  template: z.string().min(1).optional(),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),
   /** Only of models that take images: what one costs. */

@@ -1,6 +1,10 @@
-import type { Item, Tool } from '@turnpike/protocol';
-import type { Format, OpenCalls, Opening, OutputParser, Piece, Place } from '../format.js';
+import { createHash } from 'node:crypto';
+import type { Item } from '@turnpike/protocol';
+import type { Format, OpenCalls, Opening, Piece, Place } from '../format.js';
 import { itemSegmentKind, spokenOf } from '../spoken/items.js';
+import type { TurnGrammar } from '../output/turn-grammar.js';
+import { turnParser } from '../output/turn-parser.js';
+import { withoutStops } from '../output/without-stops.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { declarationsOf } from '../tools/declarations.js';
 import { qualifiedName } from '../tools/namespaces.js';
@@ -15,13 +19,13 @@ export interface DialogFormatOptions {
   readonly family: string;
   readonly tokenizer: Tokenizer;
   readonly dialect: Dialect;
-  readonly parser: (tools: readonly Tool[], opened: readonly number[]) => OutputParser;
+  readonly grammar: TurnGrammar;
 }
 
 const NO_CALLS: OpenCalls = new Map();
 
 /** A format of a family that is written in turns. Its name is that of the family and the vocabulary: the ids depend on both. */
-export function dialogFormat({ family, tokenizer, dialect, parser }: DialogFormatOptions): Format {
+export function dialogFormat({ family, tokenizer, dialect, grammar }: DialogFormatOptions): Format {
   const encode = (pieces: readonly Piece[]): number[] =>
     pieces.flatMap((piece) => (typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)]));
   const plain = new Map<string, readonly number[]>();
@@ -45,7 +49,7 @@ export function dialogFormat({ family, tokenizer, dialect, parser }: DialogForma
     return [...generation(turn, false), ...encode(out.finish())];
   };
   return {
-    name: `${family}/${tokenizer.name}`,
+    name: formatName(family, tokenizer),
     tokenizer,
     stopIds: [...dialect.ends, ...(dialect.otherStops ?? [])],
     dropsFinishedReasoning: dialect.dropsFinishedReasoning,
@@ -79,8 +83,14 @@ export function dialogFormat({ family, tokenizer, dialect, parser }: DialogForma
     segmentKind: itemSegmentKind,
     reasoningSpan: (run) => dialect.reasoningSpan(run),
     generationPrompt,
-    parser: (tools, opened = generationPrompt(undefined)) => parser(tools, opened),
+    parser: (tools, opened = generationPrompt(undefined)) =>
+      withoutStops(turnParser(grammar, { tokenizer, tools, opened }), dialect.otherStops ?? []),
   };
+}
+
+/** Ids mean something in one vocabulary alone, so its file is part of the name. */
+export function formatName(family: string, { name, source }: Tokenizer): string {
+  return `${family}/${name}-${createHash('sha256').update(source).digest('hex').slice(0, 8)}`;
 }
 
 function takeOver(item: Item, ids: Int32Array, place: DialogPlace, dialect: Dialect, tokenizer: Tokenizer) {

@@ -22,11 +22,7 @@ import { ChatTemplate } from './template.js';
 
 const FOLDER = new URL('../../testdata/templates/', import.meta.url);
 const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat())]);
-const parser = () => {
-  throw new Error('Nothing is parsed here.');
-};
-const formatBy = (template: string): Format =>
-  jinjaFormat({ name: 'jinja/test', template, tokenizer, parser });
+const formatBy = (template: string): Format => jinjaFormat({ template, tokenizer });
 const file = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
 
 const STABLE = readdirSync(FOLDER).filter(

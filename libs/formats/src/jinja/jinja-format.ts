@@ -1,22 +1,23 @@
-import type { Tool } from '@turnpike/protocol';
+import { createHash } from 'node:crypto';
 import { wholeSpan } from '../dialog/think.js';
-import type { Format, Opening, OutputParser, Piece, Place } from '../format.js';
+import type { Format, Opening, Piece, Place } from '../format.js';
+import { formatName } from '../dialog/dialog-format.js';
 import { systemText } from '../dialog/system-text.js';
+import { turnParser } from '../output/turn-parser.js';
+import { withoutStops } from '../output/without-stops.js';
 import { itemSegmentKind, spokenOf } from '../spoken/items.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { chatTool, declarationsOf } from '../tools/declarations.js';
 import { ANSWER, QUESTION, turnEdges, UnstableTemplate, withoutStart, type TurnEdges } from './bridge.js';
+import { grammarFor } from './grammar-for.js';
 import { Escapes } from './escape.js';
 import { templateMessage, withSpoken, type PendingMessage } from './messages.js';
 import { ChatTemplate } from './template.js';
 
 export interface JinjaFormatOptions {
-  /** Names the template beside its vocabulary, among all that a server knows. */
-  readonly name: string;
   /** The chat template's text. */
   readonly template: string;
   readonly tokenizer: Tokenizer;
-  readonly parser: (tools: readonly Tool[], opened: readonly number[]) => OutputParser;
 }
 
 /** Where a conversation is: messages that no model has answered yet, and what stands before them. */
@@ -35,7 +36,7 @@ const START: JinjaPlace = { behind: 'turn', messages: [] };
  *
  * @throws UnstableTemplate; Error when the text is no template
  */
-export function jinjaFormat({ name, template: text, tokenizer, parser }: JinjaFormatOptions): Format {
+export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): Format {
   const template = new ChatTemplate(text);
   const escapes = new Escapes(tokenizer);
   const render = (
@@ -56,6 +57,10 @@ export function jinjaFormat({ name, template: text, tokenizer, parser }: JinjaFo
   const encode = (pieces: readonly Piece[]): number[] =>
     pieces.flatMap((piece) => (typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)]));
   const edges = turnEdges(render([QUESTION, ANSWER, QUESTION]));
+  const grammar = grammarFor(
+    text,
+    edges.stops.map((id) => tokenizer.decode([id])),
+  );
   const generations = generationsOf(render, encode);
   const think = ['<think>', '</think>'].flatMap((mark) => tokenizer.controlId(mark) ?? []);
   const marks =
@@ -86,7 +91,7 @@ export function jinjaFormat({ name, template: text, tokenizer, parser }: JinjaFo
     return whole.slice(0, start);
   };
   return {
-    name,
+    name: formatName(`jinja-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, tokenizer),
     tokenizer,
     stopIds: edges.stops,
     dropsFinishedReasoning: dropsReasoning(render),
@@ -124,7 +129,12 @@ export function jinjaFormat({ name, template: text, tokenizer, parser }: JinjaFo
     reasoningSpan: (run) => (marks === undefined ? [run.length, run.length] : wholeSpan(run, marks)),
     generationPrompt: (_place, effort, opening?: Opening) =>
       generations[effort === 'none' || effort === 'minimal' || opening !== undefined ? 1 : 0] ?? [],
-    parser: (tools, opened = generations[0] ?? []) => parser(tools, opened),
+    parser: (tools, opened = generations[0] ?? []) =>
+      // Where the mark of the next turn ends one, history has it there.
+      withoutStops(
+        turnParser(grammar, { tokenizer, tools, opened }),
+        edges.close.length === 0 ? edges.stops : [],
+      ),
   };
 }
 

@@ -1,6 +1,4 @@
-import { dialogFormat } from '../dialog/dialog-format.js';
-import { Marks } from '../dialog/marks.js';
-import { DIALECTS, type DialogFamily } from '../families.js';
+import { DIALOG_FAMILIES, familyFormat, type DialogFamily } from '../families.js';
 import type { Format } from '../format.js';
 import { vocabularyWith } from './vocabulary.js';
 
@@ -66,14 +64,9 @@ export const CONTROLS: Readonly<Record<DialogFamily, readonly string[]>> = {
   'minimax-m2': [']~!b[', ']~b]', '[e~[', ...THINK, '<minimax:tool_call>', '</minimax:tool_call>'],
 };
 
-export const FAMILIES = Object.keys(DIALECTS) as DialogFamily[];
+export const FAMILIES = DIALOG_FAMILIES;
 
 /** The format of a family in a vocabulary that has its control tokens. */
 export function formatOf(family: DialogFamily, controls = CONTROLS[family]): Format {
-  const tokenizer = vocabularyWith(controls);
-  const dialect = DIALECTS[family](new Marks(family, tokenizer));
-  const parser = () => {
-    throw new Error('Nothing is parsed here.');
-  };
-  return dialogFormat({ family, tokenizer, dialect, parser });
+  return familyFormat(family, vocabularyWith(controls));
 }
