@@ -66,6 +66,12 @@ class Faults {
     this.#parts = parts;
   }
 
+  /** Of the faults that a run has at least, how many are over or happen now. */
+  get share() {
+    const { gateway, worker, redis, postgres } = this.counts;
+    return (gateway + worker + redis + postgres + 1) / 6;
+  }
+
   begin() {
     this.#running ??= this.#run();
   }
@@ -131,6 +137,11 @@ async function runTurns({ turns, random, gateways, faults, say }) {
   let running = 0;
   const client = async () => {
     while (begun + running < turns) {
+      // A short run is spread over every kind of fault.
+      if (begun + running >= turns * faults.share) {
+        await sleep(50);
+        continue;
+      }
       running++;
       const gateway = gateways[Math.floor(random() * gateways.length)];
       const began = await runTurn({ url: gateway.url, random, told });

@@ -51,11 +51,11 @@ export async function runTurn({ url, random, told }) {
 function overSocket(url, body, told, { kind, after, lane }) {
   return new Promise((resolve) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, { handshakeTimeout: 5_000 });
-    let began = false;
+    let began = '';
     let deltas = 0;
     const end = () => {
       socket.terminate();
-      resolve(began);
+      resolve(began !== '');
     };
     socket.on('error', end);
     socket.on('close', end);
@@ -66,14 +66,14 @@ function overSocket(url, body, told, { kind, after, lane }) {
       const event = JSON.parse(data.toString());
       told.take(event);
       if (event.type === 'error') return end();
-      if (event.type === 'response.created') began = true;
+      if (event.type === 'response.created') began = event.response.id;
       if (event.type.endsWith('.delta') && deltas++ === after) {
         if (kind === 'leave') return end();
         if (kind === 'cancel')
           socket.send(
             JSON.stringify({
               type: 'response.interrupt',
-              response_id: [...told.begun].at(-1),
+              response_id: began,
               stream_id: lane,
             }),
           );
