@@ -18,6 +18,9 @@ export class Told {
   }
 }
 
+/** How long a client waits for a turn before it leaves, in ms: one whose gateway was killed may hear nothing. */
+const PATIENCE_MS = 30_000;
+
 /** Runs one turn; returns whether a response began. A gateway that is gone is no error here. */
 export async function runTurn({ url, random, told }) {
   const tokens = 20 + Math.floor(random() * 160);
@@ -54,9 +57,11 @@ function overSocket(url, body, told, { kind, after, lane }) {
     let began = '';
     let deltas = 0;
     const end = () => {
+      clearTimeout(patience);
       socket.terminate();
       resolve(began !== '');
     };
+    const patience = setTimeout(end, PATIENCE_MS);
     socket.on('error', end);
     socket.on('close', end);
     socket.on('open', () =>
@@ -85,6 +90,15 @@ function overSocket(url, body, told, { kind, after, lane }) {
 
 async function overHttp(url, body, told, leaveAfter) {
   const gone = new globalThis.AbortController();
+  const patience = setTimeout(() => gone.abort(), PATIENCE_MS);
+  try {
+    return await streamed(url, body, told, { gone, leaveAfter });
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+async function streamed(url, body, told, { gone, leaveAfter }) {
   const answer = await fetch(`${url}/v1/responses`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
