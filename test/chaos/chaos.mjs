@@ -7,7 +7,7 @@ import { booksOf, compare, producedBy } from './compare.mjs';
 import { Child, gatewayFolder } from './processes.mjs';
 
 /** Tokens a second of the engine, and tokens between two progress records. */
-const TPS = 150;
+const TPS = 60;
 const PROGRESS_TOKENS = 64;
 const CLIENTS = 12;
 /** How long everything that was settled may take to be booked once nothing is broken any more, in ms. */
@@ -164,7 +164,7 @@ async function settled({ engine, databaseUrl, told, say }) {
     const books = await booksOf(databaseUrl);
     const missing = [...produced.keys()].filter((id) => !books.rows.has(id)).length;
     if ((state.running === 0 && missing === 0) || Date.now() > deadline) {
-      return compare({ produced, books, told, cutTokens: PROGRESS_TOKENS });
+      return compare({ produced, books, told, cutTokens: TPS, progressTokens: PROGRESS_TOKENS });
     }
     say(`${missing} turns are not in the ledger yet`);
     await sleep(500);

@@ -23,7 +23,7 @@ const PATIENCE_MS = 30_000;
 
 /** Runs one turn; returns whether a response began. A gateway that is gone is no error here. */
 export async function runTurn({ url, random, told }) {
-  const tokens = 20 + Math.floor(random() * 160);
+  const tokens = 10 + Math.floor(random() * 80);
   const dice = random();
   const kind =
     dice < 0.55
