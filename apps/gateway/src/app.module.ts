@@ -1,11 +1,11 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { KeyRing } from '@turnpike/access';
 import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
 import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { accessProviders } from './access.js';
 import { billingProviders, type MeteredTurns } from './billing/billing.js';
 import { HoldStage } from './billing/hold.stage.js';
 import { BackgroundRunner } from './background/background-runner.js';
@@ -15,6 +15,7 @@ import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
+import { AdminController } from './http/admin.controller.js';
 import { CompactController } from './http/compact.controller.js';
 import { AddedItems } from './http/added-items.js';
 import { ConversationItemsController } from './http/conversation-items.controller.js';
@@ -40,6 +41,7 @@ export class AppModule {
     return {
       module: AppModule,
       controllers: [
+        AdminController,
         CompactController,
         InputTokensController,
         ResponsesController,
@@ -51,8 +53,8 @@ export class AppModule {
       ],
       providers: [
         { provide: CONFIG, useValue: config },
-        { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
+        ...accessProviders,
         ...billingProviders,
         Changes,
         BackgroundRunner,

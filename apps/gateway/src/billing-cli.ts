@@ -43,7 +43,10 @@ async function main([command = 'help', ...rest]: readonly string[]): Promise<num
       (name) => [name, { type: 'string' as const }],
     ),
   );
-  const { values }: { values: Values } = parseArgs({ args: rest, options: { ...options, csv: { type: 'boolean' } } });
+  const { values }: { values: Values } = parseArgs({
+    args: rest,
+    options: { ...options, csv: { type: 'boolean' } },
+  });
   if (command === 'help') return say(HELP);
   const config = loadConfig(text(values, 'config'), process.env);
   const target = targetOf(config.store);

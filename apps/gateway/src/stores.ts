@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
+import { SqlAccess } from '@turnpike/access';
 import { MemoryBackgroundJobs, type BackgroundJobs } from '@turnpike/background';
 import {
   MemoryConversationStore,
@@ -43,6 +44,8 @@ export class Stores implements OnApplicationShutdown {
     readonly kept: Kept,
     readonly ledger: Ledger,
     readonly kind: DatabaseKind,
+    /** Keys, where there is a database that stays. */
+    readonly access: SqlAccess | undefined,
     private readonly close: () => Promise<void>,
   ) {}
 
@@ -77,7 +80,7 @@ export const storeProviders: Provider[] = [
       };
       // The ledger is SQL wherever it lies.
       const db = await openDatabase({ kind: 'sqlite', path: ':memory:' }, () => undefined);
-      return new Stores(kept, await Ledger.open(db, 'sqlite'), 'sqlite', () => db.destroy());
+      return new Stores(kept, await Ledger.open(db, 'sqlite'), 'sqlite', undefined, () => db.destroy());
     },
   },
   { provide: STORE, inject: [STORES], useFactory: ({ kept }: Stores) => kept.responses },
@@ -112,13 +115,14 @@ async function openStores(
   const sweepers = [store, conversations, backgroundJobs].map(
     (each) => new Sweeper(each, (error) => log.error({ err: error }, 'sweep failed')),
   );
-  const ledger = await Ledger.open(db, target.kind);
-  return new Stores({ responses, conversations, backgroundJobs }, ledger, target.kind, async () => {
+  const [access, ledger] = [await SqlAccess.open(db, target.kind), await Ledger.open(db, target.kind)];
+  return new Stores({ responses, conversations, backgroundJobs }, ledger, target.kind, access, async () => {
     await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
     await db.destroy();
   });
 }
 
+/** Undefined for a store in memory. */
 export function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
   if (kind === 'sqlite') return { kind, path };
   return kind === 'postgres' && url !== undefined ? { kind, url } : undefined;

@@ -5,6 +5,8 @@ export const BACKGROUND_JOBS = Symbol('BackgroundJobs');
 /** Everything that is kept in one place, and closed together. */
 export const STORES = Symbol('Stores');
 export const STORE = Symbol('ResponseStore');
+/** Undefined where there is no database to keep keys in. */
+export const ACCESS_ADMIN = Symbol('AccessAdmin');
 export const CONVERSATIONS = Symbol('ConversationStore');
 /** What turns are metered with, and what they cost. */
 export const METER = Symbol('Meter');

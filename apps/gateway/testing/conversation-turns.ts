@@ -101,7 +101,7 @@ export class Turns {
     const outcome = await this.#service.run({
       request: parseRequest({ model: 'm', ...body }, 'http'),
       tenant: TENANT,
-      key: 'k',
+      key: 'key',
       sink: { send: (batch) => void frames.push(...batch), ready: () => undefined },
       signal: new AbortController().signal,
     });

@@ -1,9 +1,9 @@
 import { worstPriceOf } from './charge.js';
 import type { Budget, HoldRequest } from './holds.js';
-import type { MeterOptions } from './meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { MeteringOptions } from './metering-options.js';
 import { rowAmount } from './money.js';
 import type { Rates } from './price-book.js';
-import type { MeteredTurn } from './turn-meter.js';
 import type { UsagePart } from './usage-record.js';
 
 /** A budget has no room for a turn. */
@@ -25,7 +25,7 @@ const WHOLE = Number.MAX_SAFE_INTEGER;
 /** Least tokens of output that a turn is begun with, and that are held at a time. */
 const LEAST_TOKENS = 16;
 
-type Options = Pick<MeterOptions, 'budgets' | 'holds' | 'prices' | 'holdOutputTokens' | 'onHoldFailure'>;
+type Options = Pick<MeteringOptions, 'budgets' | 'holds' | 'prices' | 'holdOutputTokens' | 'onHoldFailure'>;
 
 /** What a turn may still use, where its key, its tenant or its model has a budget. */
 export class Allowance {

@@ -13,7 +13,8 @@ export { USAGE_QUEUE, usageJobId, type UsageJob } from './queue/job.js';
 export { checkRedis, connect, CONSUMER, EvictionError, requireNoEviction } from './queue/redis.js';
 export { UsageQueue, type UsageQueueOptions } from './queue/usage-queue.js';
 export { Relay, type RelayOptions, type UsageSink } from './relay.js';
-export { TurnMeter, type Dispatch, type MeteredTurn, type TurnEnd } from './turn-meter.js';
+export type { MeteredTurn } from './metered-turn.js';
+export { TurnMeter, type Dispatch, type TurnEnd } from './turn-meter.js';
 export {
   totalOf,
   type Admission,

@@ -4,7 +4,8 @@ import type { Budget, HoldRequest, HoldResult, Holds } from './holds.js';
 import type { JournalEntry } from './journal/line.js';
 import { Meter } from './meter.js';
 import { PriceBook } from './price-book.js';
-import type { Dispatch, MeteredTurn, TurnEnd } from './turn-meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { Dispatch, TurnEnd } from './turn-meter.js';
 import type { UsageRecord } from './usage-record.js';
 
 /** A nano-dollar a token of input, ten a token of output. */

@@ -1,21 +1,8 @@
 import { chargeFor, possible } from './charge.js';
 import { Allowance } from './allowance.js';
-import type { MeterOptions } from './meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { MeteringOptions } from './metering-options.js';
 import type { Outcome, Purpose, TokenCounts, UsagePart, UsageRecord } from './usage-record.js';
-
-/** A turn as it is known when its response exists. */
-export interface MeteredTurn {
-  /** Our response id. */
-  readonly id: string;
-  readonly tenant: string;
-  readonly key: string;
-  /** By the name that the client used. */
-  readonly model: string;
-  readonly lane: string | null;
-  readonly transport: UsageRecord['transport'];
-  readonly serviceTier: string;
-  readonly stored: boolean;
-}
 
 /** One request to an engine, before it is sent. */
 export interface Dispatch {
@@ -49,7 +36,7 @@ type Counts = { -readonly [K in keyof TokenCounts]: TokenCounts[K] };
  */
 export class TurnMeter {
   readonly #turn: MeteredTurn;
-  readonly #options: MeterOptions & { readonly onEnd: () => void };
+  readonly #options: MeteringOptions & { readonly onEnd: () => void };
   readonly #parts = new Map<Purpose, { prompt: number; tokens: Counts }>();
   readonly #allowance: Allowance;
   #route = { engine: '', route: '' };
@@ -63,7 +50,7 @@ export class TurnMeter {
   #unfinished = 0;
   #isOver = false;
 
-  constructor(turn: MeteredTurn, options: MeterOptions & { readonly onEnd: () => void }) {
+  constructor(turn: MeteredTurn, options: MeteringOptions & { readonly onEnd: () => void }) {
     this.#turn = turn;
     this.#options = options;
     this.#admittedAt = (options.now ?? Date.now)();

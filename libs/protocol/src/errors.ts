@@ -21,6 +21,11 @@ export const ERRORS = {
     'invalid_request_error',
     'The input is longer than the context window of the model.',
   ],
+  template_refused: [
+    400,
+    'invalid_request_error',
+    'The chat template of the model refuses this conversation.',
+  ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
   invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
   invalid_image_url: [
@@ -59,6 +64,8 @@ export const ERRORS = {
   too_many_queued_responses: [429, 'rate_limit_error', 'Too many responses are queued on this connection.'],
   too_many_connections_of_key: [429, 'rate_limit_error', 'Too many connections with this key.'],
   invalid_api_key: [401, 'authentication_error', 'Incorrect or missing API key.'],
+  insufficient_permissions: [403, 'permission_error', 'This key may not do this.'],
+  too_many_failed_attempts: [429, 'rate_limit_error', 'Too many requests with keys that are not known.'],
   // As OpenAI says it: clients that know this code do not try again.
   insufficient_quota: [
     429,

@@ -18,7 +18,7 @@ const ENVIRONMENT = {
 } as const;
 
 /** Addresses that only this machine reaches: all of 127.0.0.0/8, ::1, and the name for them. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
@@ -82,11 +82,6 @@ function faultsOf(config: Config, environment: NodeJS.ProcessEnv): string[] {
     if (apiKeyEnv !== undefined && !environment[apiKeyEnv]) {
       faults.push(`engines.${name}.apiKeyEnv: there is no ${apiKeyEnv} in the environment`);
     }
-  }
-  if (config.keys.length === 0 && !isLoopback(config.host)) {
-    faults.push(
-      `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
-    );
   }
   const { kind, url } = config.store;
   if (kind === 'postgres' && url === undefined) {

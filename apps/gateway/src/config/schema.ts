@@ -1,3 +1,5 @@
+import { DIALOG_FAMILIES } from '@turnpike/formats';
+import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
 import { rowAmount, scaled } from '@turnpike/metering';
 import { z } from 'zod';
@@ -81,7 +83,12 @@ export const modelSchema = z.strictObject({
       ),
     )
     .default([]),
-  format: z.enum(['harmony']).default('harmony'),
+  /** How the model is written and read: see docs/formats.md. */
+  format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja']).default('harmony'),
+  /** The model's tokenizer.json, or its GGUF file; relative to the working directory. */
+  tokenizer: z.string().min(1).optional(),
+  /** Of `jinja`: the file of the model's chat template. */
+  template: z.string().min(1).optional(),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),
   /** Only of models that take images: what one costs. */
@@ -133,6 +140,8 @@ const key = z.strictObject({
   /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
   tenant: z.string().min(1),
+  /** What it may do; see docs/admin-api.md. */
+  scopes: z.array(z.enum(SCOPES)).min(1).default(['inference']),
 });
 
 /** Where `store: true` responses and conversations are kept. DATABASE_URL in the environment chooses `postgres`. */
@@ -281,7 +290,7 @@ export const configSchema = z.strictObject({
   port: z.int().min(0).max(65_535).default(8686),
   /** False answers upgrades with 426, which makes agents use HTTP. */
   websocket: z.boolean().default(true),
-  /** Without keys the server is open, and binds to loopback only. */
+  /** Beside those of the database. Without any the server is open, and binds to loopback only. */
   keys: z.array(key).default([]),
   /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
   sealingKeyFile: z.string().default('data/sealing.key'),

@@ -1,6 +1,7 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
+import { prefixReuse, Rendering, type PrefixReuse } from '@turnpike/rendering';
 import type { Meter, TurnMeter } from '@turnpike/metering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
@@ -183,7 +184,8 @@ export class TurnRun {
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
     this.#lifecycle.move(isBilled ? 'settled' : 'abandoned');
     const { response } = assembler;
-    const finished = { turn, response, transport: transportOf(this.#input) };
+    const prefix = prefixBehind(beginning.base?.artifacts, chain?.artifacts);
+    const finished = { turn, response, transport: transportOf(this.#input), prefix };
     countTurn(finished);
     logTurn({ ...finished, engine: this.#route?.engine.name, lifecycle: this.#lifecycle, failure });
     return {
@@ -226,4 +228,10 @@ function isCutOff(ending: Ending): boolean {
 function transportOf({ connection, background }: TurnInput): FinishedTurn['transport'] {
   if (background !== undefined) return 'background';
   return connection === undefined ? 'http' : 'websocket';
+}
+
+/** How much of the conversation before a turn its prompt began with. */
+function prefixBehind(before: Artifacts | undefined, now: Artifacts | undefined): PrefixReuse | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  return prefixReuse(artifactOf(before, Rendering), artifactOf(now, Rendering));
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '@turnpike/access';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
 import type { Meter } from '@turnpike/metering';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
@@ -9,6 +10,7 @@ import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
 import { CONFIG, CONVERSATIONS, METER, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
+import { mayUse, unknownModel } from './allowed-model.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
 import { countInputTokens } from './token-count.js';
@@ -44,11 +46,18 @@ export class TurnService {
 
   /**
    * A request from its JSON: what it refers to is put in, then it is parsed.
-   * @throws ApiError naming the field at fault
+   * @throws ApiError naming the field at fault; model_not_found for a model that the key may not use
    */
-  async read(body: unknown, transport: 'http' | 'websocket', tenant: string): Promise<ResponseRequest> {
+  async read(
+    body: unknown,
+    transport: 'http' | 'websocket',
+    principal: Pick<Principal, 'tenant' | 'models'>,
+  ): Promise<ResponseRequest> {
     const { store, conversations } = this.#parts;
-    return parseRequestInSlices(await expandReferences(body, tenant, [store, conversations]), transport);
+    const expanded = await expandReferences(body, principal.tenant, [store, conversations]);
+    const request = await parseRequestInSlices(expanded, transport);
+    if (!mayUse(principal, request.model)) throw unknownModel(request.model);
+    return request;
   }
 
   /**
