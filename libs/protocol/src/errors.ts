@@ -20,6 +20,11 @@ export const ERRORS = {
     'invalid_request_error',
     'The input is longer than the context window of the model.',
   ],
+  content_blocked: [
+    400,
+    'invalid_request_error',
+    'The input was refused by the content policy of this server.',
+  ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
   invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
   invalid_image_url: [
@@ -89,6 +94,11 @@ export const ERRORS = {
     'server_error',
     'The inference engine for this model cannot be reached right now.',
   ],
+  safety_unavailable: [
+    503,
+    'server_error',
+    'The input could not be checked against the content policy right now. Please try again in 5s.',
+  ],
   server_is_overloaded: [
     503,
     'server_error',
@@ -151,6 +161,13 @@ export class ApiError extends Error {
   }
 }
 
+/** Codes that a response fails with as they are. */
+const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
+  'context_length_exceeded',
+  'content_blocked',
+  'safety_unavailable',
+]);
+
 /**
  * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error`, and on
  * `rate_limit_exceeded` after the time that its message names, and stop on the others: an engine fault has to be a
@@ -158,7 +175,7 @@ export class ApiError extends Error {
  */
 export function responseErrorCode(code: ErrorCode): string {
   const [status, type] = ERRORS[code];
-  if (code === 'context_length_exceeded') return code;
+  if (OWN_CODES.has(code)) return code;
   if (status === 429 || code === 'server_is_overloaded') return 'rate_limit_exceeded';
   return type === 'server_error' ? 'server_error' : 'invalid_prompt';
 }

@@ -18,7 +18,7 @@ export interface Usage {
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
-export type IncompleteReason = 'max_output_tokens' | 'interrupted' | 'steered';
+export type IncompleteReason = 'max_output_tokens' | 'interrupted' | 'steered' | 'content_filter';
 
 /** The public response object, complete: every key a client's schema asks for is present. */
 export interface ResponseObject {
@@ -58,8 +58,26 @@ export interface ResponseObject {
   presence_penalty: number;
   frequency_penalty: number;
   access_programs: null;
-  /** Ours: only there when the request, or an item of the chain, brought tools that are never offered. */
-  turnpike?: { dropped_tools: string[] };
+  /** Ours: what no other server says of a response. Only there when there is something to say. */
+  turnpike?: ResponseExtension;
+}
+
+export interface ResponseExtension {
+  /** Types of tools that the request, or an item of the chain, brought and that are never offered. */
+  dropped_tools?: string[];
+  /** What was made of the content policy; left out where none is applied. */
+  safety?: ResponseSafety;
+}
+
+export interface ResponseSafety {
+  /** `unchecked`: some of the chain was never classified, because no classifier answered. */
+  state: 'passed' | 'blocked' | 'unchecked';
+  /** Version of the policy that decided. */
+  policy: string;
+  /** What was found, blocked or only flagged. */
+  categories?: string[];
+  /** Of what is blocked. */
+  where?: 'input' | 'output';
 }
 
 /** A response that has just begun. */
