@@ -18,6 +18,7 @@ const nodeGlobals = Object.fromEntries(
     'setInterval',
     'setTimeout',
     'clearTimeout',
+    'clearInterval',
     'fetch',
   ].map((name) => [name, 'readonly']),
 );

@@ -29,6 +29,27 @@ const calls = () =>
   all('response.output_item.done').flatMap(({ item }) => (item?.call_id === undefined ? [] : [item]));
 
 describe('a response that stays open (append)', () => {
+  it('is not found on a stream that it does not run on', async () => {
+    client.send({
+      type: 'response.create',
+      model: 'sim',
+      append: true,
+      tools: TOOLS,
+      input: 'x [sim calls=1]',
+    });
+    await client.until(() => all('response.done').length === 1);
+    const { response_id, output } = all('response.done')[0] as { response_id?: string; output?: WireItem[] };
+    const append = { type: 'response.append', response_id, input: (output ?? []).map(outputOf) };
+    client.send({ ...append, stream_id: 'other' });
+    await client.until(() => all('error').length === 1);
+    expect(all('error')[0]).toMatchObject({
+      stream_id: 'other',
+      error: { code: 'response_not_found', param: 'response_id' },
+    });
+    client.send(append);
+    await client.until(() => all('response.completed').length === 1);
+  });
+
   it('pauses at its calls, and goes on with what is appended, as one response', async () => {
     client.send({
       type: 'response.create',

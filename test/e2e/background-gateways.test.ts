@@ -3,7 +3,7 @@ import { openDatabase, type DatabaseTarget } from '@turnpike/storage';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PostgresServer } from '../storage/postgres.js';
+import { startPostgres, type PostgresService } from './services.js';
 import { accept, call, cancel, EventStream, poll } from './background-client.js';
 import { App, FAST, startGateway } from './platform.js';
 import { Recorder } from './recorder.js';
@@ -16,18 +16,18 @@ const RESTARTED = { code: 'server_error', message: 'The server restarted before 
 
 let engine: App;
 let recorder: Recorder;
-let server: PostgresServer;
+let server: PostgresService;
 beforeAll(async () => {
   [engine, server] = await Promise.all([
     App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]),
-    PostgresServer.start(),
+    startPostgres(),
   ]);
   recorder = await Recorder.start(engine.url);
 });
 afterAll(async () => {
   await recorder.stop();
   await engine.stop();
-  await server.stop();
+  await server.remove();
 });
 
 describe.each(['sqlite', 'postgres'] as const)('background responses of gateways on one %s', (kind) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { PostgresServer } from '../storage/postgres.js';
+import { startPostgres, type PostgresService } from './services.js';
 import { App, FAST, startGateway, startPlatform } from './platform.js';
 import { Recorder } from './recorder.js';
 import { SocketClient, terminalOf, textOf, type WireItem } from './socket-client.js';
@@ -18,18 +18,18 @@ const KEYS = `keys: [{ name: a, tenant: a, sha256: "${sha256('key-a')}" }, { nam
 
 let engine: App;
 let recorder: Recorder;
-let server: PostgresServer;
+let server: PostgresService;
 beforeAll(async () => {
   [engine, server] = await Promise.all([
     App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...FAST]),
-    PostgresServer.start(),
+    startPostgres(),
   ]);
   recorder = await Recorder.start(engine.url);
 });
 afterAll(async () => {
   await recorder.stop();
   await engine.stop();
-  await server.stop();
+  await server.remove();
 });
 
 interface WireResponse {
@@ -259,16 +259,16 @@ describe.each(['sqlite', 'postgres'] as const)('a store on %s', (kind) => {
 });
 
 describe('a database that goes away', () => {
-  let own: PostgresServer;
+  let own: PostgresService;
   let app: Gateway;
   beforeAll(async () => {
-    own = await PostgresServer.start();
+    own = await startPostgres({ own: true });
     app = await startGateway(engine.url, [`store: { kind: postgres, url: "${await own.database()}" }`]);
   });
   afterAll(async () => {
     await app.stop();
     app.cleanUp();
-    await own.stop();
+    await own.remove();
   });
 
   it('takes no answer from a client, and is heard of in the log', async () => {

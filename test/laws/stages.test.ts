@@ -163,7 +163,7 @@ function turnItem(item: Item, sampled: boolean): TurnItem {
   }
   const writes = ['reasoning', 'function_call', 'custom_tool_call', 'tool_search_call'].includes(item.type);
   if (!sampled || !writes) return { item };
-  const ids = FORMAT.renderItem(item, new Map()).flatMap((piece) =>
+  const ids = FORMAT.renderItem(item, { calls: new Map(), place: undefined }).pieces.flatMap((piece) =>
     typeof piece === 'number' ? [piece] : [...FORMAT.tokenizer.encode(piece)],
   );
   return { item, sampled: { format: FORMAT.name, ids: Int32Array.from(ids) } };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CONTROL_TYPES, SILENT } from '../../apps/gateway/src/websocket/frames.js';
 import type { App } from '../e2e/platform.js';
-import { PostgresServer } from '../storage/postgres.js';
+import { startPostgres, type PostgresService } from '../e2e/services.js';
 import { belongingsOf, ghostOf, opened, type Belonging } from './tenants/belongings.js';
 import { Caller, type Answer } from './tenants/caller.js';
 import { routes } from './tenants/routes.js';
@@ -82,14 +82,14 @@ it('every route and every event there is has its place in the table', async () =
 });
 
 describe.each(['sqlite', 'memory', 'postgres'] as const)('with the store in %s', (kind) => {
-  let server: PostgresServer | undefined;
+  let server: PostgresService | undefined;
   let gateway: App;
   let owner: Caller;
   let other: Caller;
   let belongings: readonly Belonging[];
 
   beforeAll(async () => {
-    server = kind === 'postgres' ? await PostgresServer.start() : undefined;
+    server = kind === 'postgres' ? await startPostgres() : undefined;
     const url = await server?.database();
     gateway = await startFor(
       ['owner', 'other'],
@@ -104,7 +104,7 @@ describe.each(['sqlite', 'memory', 'postgres'] as const)('with the store in %s',
   });
   afterAll(async () => {
     await gateway.stop();
-    await server?.stop();
+    await server?.remove();
   });
 
   async function askerOf(caller: Caller, conversation?: string): Promise<Asker> {

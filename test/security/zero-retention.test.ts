@@ -3,7 +3,7 @@ import { o200kHarmony } from '@turnpike/formats';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { openDatabase, type DatabaseTarget, type StoreSchema } from '@turnpike/storage';
 import type { Kysely } from 'kysely';
-import { PostgresServer } from '../storage/postgres.js';
+import { startPostgres, type PostgresService } from '../e2e/services.js';
 import { filesBelow, find, holds, opened, tablesOf, writableFilesOf, type Straw } from './haystack.js';
 import { Markers, needlesOf } from './markers.js';
 import { RetentionPlatform, TENANT } from './retention-platform.js';
@@ -41,11 +41,11 @@ function lineOf(output: string, responseId: string): string | undefined {
 
 describe.each(['sqlite', 'postgres'] as const)('with the store in %s', (kind) => {
   let platform: RetentionPlatform;
-  let server: PostgresServer | undefined;
+  let server: PostgresService | undefined;
   let target: DatabaseTarget;
 
   beforeAll(async () => {
-    server = kind === 'postgres' ? await PostgresServer.start() : undefined;
+    server = kind === 'postgres' ? await startPostgres({ own: true }) : undefined;
     const url = await server?.database();
     platform = new RetentionPlatform(url === undefined ? '' : `store: { kind: postgres, url: "${url}" }`);
     target =
@@ -55,7 +55,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', (kind) =>
   });
   afterAll(async () => {
     await platform.remove();
-    await server?.stop();
+    await server?.remove();
   });
 
   async function withDatabase<T>(action: (db: Kysely<StoreSchema>) => Promise<T>): Promise<T> {
@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', (kind) =>
   const remains = async (): Promise<Straw[]> => {
     const straws = [
       ...filesBelow(platform.folder),
-      ...(server === undefined ? [] : filesBelow(server.folder)),
+      ...(server?.folder === undefined ? [] : filesBelow(server.folder)),
       ...(await tables()),
       { name: 'output', bytes: Buffer.from(platform.output) },
     ];

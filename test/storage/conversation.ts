@@ -115,7 +115,7 @@ function sampled(value: object): TurnItem {
     const expansion = { items: [parseItem(answer(item.encrypted_content), 'output')], replaces: true };
     return { item, expansion };
   }
-  const ids = FORMAT.renderItem(item, new Map()).flatMap((piece) =>
+  const ids = FORMAT.renderItem(item, { calls: new Map(), place: undefined }).pieces.flatMap((piece) =>
     typeof piece === 'number' ? [piece] : [...FORMAT.tokenizer.encode(piece)],
   );
   return { item, sampled: { format: FORMAT.name, ids: Int32Array.from(ids) } };

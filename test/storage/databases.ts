@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PostgresServer } from './postgres.js';
+import { startPostgres, type PostgresService } from '../e2e/services.js';
 
 /** Both kinds of database, for `describe.each`. */
 export const KINDS = ['sqlite', 'postgres'] as const;
@@ -11,17 +11,17 @@ export const KINDS = ['sqlite', 'postgres'] as const;
 /** Makes empty databases of one kind, and takes them away. */
 export class TestDatabases {
   readonly #folder: string;
-  readonly #server: PostgresServer | undefined;
+  readonly #server: PostgresService | undefined;
   readonly #open: Kysely<StoreSchema>[] = [];
   #made = 0;
 
-  private constructor(folder: string, server: PostgresServer | undefined) {
+  private constructor(folder: string, server: PostgresService | undefined) {
     this.#folder = folder;
     this.#server = server;
   }
 
   static async start(kind: (typeof KINDS)[number]): Promise<TestDatabases> {
-    const server = kind === 'postgres' ? await PostgresServer.start() : undefined;
+    const server = kind === 'postgres' ? await startPostgres() : undefined;
     return new TestDatabases(mkdtempSync(join(tmpdir(), 'turnpike-store-')), server);
   }
 
@@ -40,7 +40,7 @@ export class TestDatabases {
 
   async stop(): Promise<void> {
     await Promise.all(this.#open.map((db) => db.destroy()));
-    await this.#server?.stop();
+    await this.#server?.remove();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

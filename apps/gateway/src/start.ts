@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
+import { MetricsServer, registry } from '@turnpike/telemetry';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
@@ -31,7 +32,8 @@ export async function startGateway(config: Config, simArguments: readonly string
   const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
   const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
   const sockets = socketsOf(app.getHttpServer());
-  await listen(app, config);
+  await listen(() => app.listen(config.port, config.host), config);
+  const metrics = await serveMetrics(config.metrics);
   app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
   const models = engine === undefined ? Object.keys(config.models) : ['sim'];
@@ -45,14 +47,24 @@ export async function startGateway(config: Config, simArguments: readonly string
   const { drainMs } = config.limits;
   stopOnSignal(async () => {
     await close(app, sockets, drainMs);
+    await metrics?.close();
     await engine?.stop();
   }, drainMs + LAST_MS);
 }
 
 /** @throws ConfigError when the address cannot be used */
-async function listen(app: NestExpressApplication, { port, host }: Config): Promise<void> {
+async function serveMetrics({ port, host }: Config['metrics']): Promise<MetricsServer | undefined> {
+  if (port === undefined) return undefined;
+  const server = new MetricsServer(registry);
+  const listening = await listen(() => server.listen(port, host), { host, port });
+  process.stdout.write(`metrics on http://${isIPv6(host) ? `[${host}]` : host}:${listening}/metrics\n`);
+  return server;
+}
+
+/** @throws ConfigError when the address cannot be used */
+async function listen<T>(begin: () => Promise<T>, { port, host }: Pick<Config, 'port' | 'host'>): Promise<T> {
   try {
-    await app.listen(port, host);
+    return await begin();
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
     const reason = LISTEN_ERRORS[code];

@@ -23,6 +23,35 @@ export interface HeadSettings {
 /** Name of the tool behind each call that has no output yet, by call id. */
 export type OpenCalls = ReadonlyMap<string, { name: string; namespace?: string | undefined }>;
 
+/**
+ * What stands open behind the items of a chain, as the format has to know it to go on: whose turn it is, text that must be
+ * encoded together with what follows. Opaque to everybody else, JSON, no larger than the items that share a turn; undefined
+ * behind the head.
+ */
+export type Place = Readonly<Record<string, unknown>> | undefined;
+
+/** What an item stands behind. */
+export interface ItemContext {
+  /** Names the tool behind an output. */
+  readonly calls: OpenCalls;
+  readonly place: Place;
+}
+
+/** An item in the prompt. */
+export interface RenderedItem {
+  readonly pieces: readonly Piece[];
+  /** The place behind it. */
+  readonly place: Place;
+}
+
+/** An item that stands in the prompt by the ids it was sampled as. */
+export interface TakenItem {
+  /** Whether it begins a turn of its own, so that {@link Format.closing} stands before it. */
+  readonly closes: boolean;
+  /** The place behind it. */
+  readonly place: Place;
+}
+
 /** How the head of an output message classifies it. */
 export type OutputHeader =
   | { type: 'reasoning' }
@@ -93,20 +122,28 @@ export interface Format {
   /** True when reasoning of finished turns is cut from the prompt once a new user turn begins. */
   readonly dropsFinishedReasoning: boolean;
   renderHead(settings: HeadSettings): Piece[];
-  /** Pieces of one item; none when the item shows nothing to the model. `calls` names the tool behind an output. */
-  renderItem(item: Item, calls: OpenCalls): Piece[];
-  segmentKind(item: Item): SegmentKind;
-  /** Ids after the last item that make the model answer. */
-  readonly generationPrompt: readonly number[];
+  /** One item; it has no pieces when it shows nothing to the model, or when they wait for what follows. */
+  renderItem(item: Item, context: ItemContext): RenderedItem;
   /**
-   * The same, with as much of the next message's header written as `opening` decides, so that the model can only go
-   * on with it. It begins with `generationPrompt`.
+   * An item that the model wrote, by the ids that a parser of this format gave for it. Undefined when they cannot stand
+   * behind `place`, because the items before them are not those that they were sampled behind: then it is rendered.
    */
-  generationPromptFor(opening: Opening): readonly number[];
+  takeOver(ids: Int32Array, place: Place): TakenItem | undefined;
+  /** What ends all that `place` has open, so that the model can be made to answer. The place behind it is not asked for. */
+  closing(place: Place): readonly Piece[];
+  segmentKind(item: Item): SegmentKind;
+  /** Which part of a reasoning item's pieces, or ids, is cut with the reasoning of finished turns: from, and to before. */
+  reasoningSpan(run: ArrayLike<Piece>): readonly [from: number, to: number];
   /**
-   * A parser for output that follows `opened`, by default `generationPrompt`. What `opened` has beyond that is read as
-   * if it had been sampled and counted as if it had not. `tools` are those that the client runs, shown to the model or
-   * yet to be searched for.
+   * Ids behind {@link closing} that make the model answer; the first item it then writes keeps them as its own.
+   * @param effort reasoning effort of the request, for models that are told there whether to reason
+   * @param opening what the model is made to go on with: as much of it is written as decides that
+   */
+  generationPrompt(effort?: string, opening?: Opening): readonly number[];
+  /**
+   * A parser for output that follows `opened`, by default what `generationPrompt()` gives. What a prompt has opened of the
+   * first item is read as if it had been sampled and counted as if it had not. `tools` are those that the client runs, shown
+   * to the model or yet to be searched for.
    */
   parser(tools: readonly Tool[], opened?: readonly number[]): OutputParser;
 }

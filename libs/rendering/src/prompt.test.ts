@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { promptOf } from './prompt.js';
-import { renderedBytes, type Rendered } from './rendered.js';
+import { NOTHING_OPEN, renderedBytes, type Rendered } from './rendered.js';
 import { EMPTY_TAIL } from './tail.js';
 import { fakeFormat } from './testing/fake-format.js';
 import { TokenLog } from './token-log.js';
@@ -21,10 +21,14 @@ function rendered(head: number[], body: number[]): Rendered {
     tail: EMPTY_TAIL,
     calls: new Map(),
     settings: {},
+    end: NOTHING_OPEN,
   };
 }
 function prompt(head: number[], body: number[], generationPrompt: number[]): [string, number] {
-  const { json, length } = promptOf(rendered(head, body), fakeFormat({ generationPrompt }));
+  const { json, length } = promptOf(
+    rendered(head, body),
+    fakeFormat({ generationPrompt: () => generationPrompt }),
+  );
   return [Buffer.concat(json).toString(), length];
 }
 
@@ -35,7 +39,7 @@ describe('promptOf', () => {
   });
 
   it('ends with what is opened for the model, where something is', () => {
-    const { json, length } = promptOf(rendered([1], [2]), fakeFormat(), [7, 8]);
+    const { json, length } = promptOf(rendered([1], [2]), fakeFormat(), { opened: [7, 8] });
     expect([Buffer.concat(json).toString(), length]).toEqual(['[1,2,7,8]', 4]);
   });
 

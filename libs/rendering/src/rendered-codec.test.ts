@@ -27,8 +27,15 @@ function recordsOf(nodes: readonly Node[]): ArtifactRecord[] {
   );
 }
 
-function plain({ head, body: ids, ...rest }: Rendered): unknown {
-  return { ...rest, key: head.key, head: [...head.tokens.toIds()], body: [...ids.toIds()] };
+function plain({ head, body: ids, end, ...rest }: Rendered): unknown {
+  return {
+    ...rest,
+    place: end.place,
+    closing: [...end.closing],
+    key: head.key,
+    head: [...head.tokens.toIds()],
+    body: [...ids.toIds()],
+  };
 }
 
 describe('renderedCodec', () => {

@@ -1,7 +1,8 @@
 import { applyChanges, changedEntries, type ArtifactCodec, type MapChanges } from '@turnpike/turns';
+import type { Place } from '@turnpike/formats';
 import { NO_SETTINGS, type ChainSettings } from './chain-settings.js';
 import type { HeadKey } from './head.js';
-import type { Rendered, RenderedHead } from './rendered.js';
+import { NOTHING_OPEN, type ChainEnd, type Rendered, type RenderedHead } from './rendered.js';
 import type { ReasoningSegment, Tail } from './tail.js';
 import { TokenLog } from './token-log.js';
 
@@ -20,6 +21,8 @@ interface RenderedState {
   readonly calls: MapChanges<Call>;
   /** Only where an item of the turn has changed them. */
   readonly settings?: ChainSettings | undefined;
+  /** Only where it changed: the place, null for none, and how many ids at the end of the record close it. */
+  readonly end?: { readonly place: Exclude<Place, undefined> | null; readonly length: number } | undefined;
 }
 
 interface SegmentChanges {
@@ -37,8 +40,9 @@ interface Call {
 export const renderedCodec: ArtifactCodec<Rendered> = {
   version: 1,
 
-  encode({ format, head, body, tail, calls, settings }, previous) {
+  encode({ format, head, body, tail, calls, settings, end }, previous) {
     const headIds = head === previous?.head ? undefined : head.tokens.toIds();
+    const endsAnew = end !== (previous?.end ?? NOTHING_OPEN);
     const kept = previous === undefined ? 0 : body.sharedLength(previous.body);
     const state: RenderedState = {
       format,
@@ -48,8 +52,10 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
       reasoning: changedSegments(tail.reasoning, previous?.tail.reasoning),
       calls: changedEntries(calls, previous?.calls),
       settings: settings === (previous?.settings ?? NO_SETTINGS) ? undefined : settings,
+      end: endsAnew ? { place: end.place ?? null, length: end.closing.length } : undefined,
     };
-    return { state, ids: joined(headIds, body.slice(kept, body.length)) };
+    const bodyIds = body.slice(kept, body.length);
+    return { state, ids: joined(joined(headIds, bodyIds), endsAnew ? end.closing : undefined) };
   },
 
   decode(records) {
@@ -59,13 +65,18 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
     let format = '';
     let tail: Tail = { answered: false, reasoning: undefined };
     let settings = NO_SETTINGS;
+    let end: ChainEnd = NOTHING_OPEN;
     for (const { state, ids } of records) {
       const change = state as RenderedState;
       const headLength = change.head?.length ?? 0;
       if (change.head !== undefined) {
         head = { key: change.head.key, tokens: TokenLog.EMPTY.append(ids.subarray(0, headLength)) };
       }
-      body.replaceFrom(change.kept, ids.subarray(headLength));
+      const bodyEnd = ids.length - (change.end?.length ?? 0);
+      body.replaceFrom(change.kept, ids.subarray(headLength, bodyEnd));
+      if (change.end !== undefined) {
+        end = { place: change.end.place ?? undefined, closing: ids.slice(bodyEnd) };
+      }
       tail = {
         answered: change.answered,
         reasoning: withSegments(tail.reasoning, change.reasoning),
@@ -75,7 +86,7 @@ export const renderedCodec: ArtifactCodec<Rendered> = {
       format = change.format;
     }
     if (head === undefined) throw new Error('The records of a rendered conversation begin without its head.');
-    return { format, head, body: TokenLog.EMPTY.append(body.ids), tail, calls, settings };
+    return { format, head, body: TokenLog.EMPTY.append(body.ids), tail, calls, settings, end };
   },
 };
 
@@ -100,8 +111,8 @@ function withSegments(
   return last;
 }
 
-function joined(first: Int32Array | undefined, second: Int32Array): Int32Array {
-  if (first === undefined) return second;
+function joined(first: Int32Array | undefined, second: Int32Array | undefined): Int32Array {
+  if (first === undefined || second === undefined) return first ?? second ?? new Int32Array();
   const ids = new Int32Array(first.length + second.length);
   ids.set(first);
   ids.set(second, first.length);

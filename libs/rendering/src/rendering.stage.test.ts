@@ -23,9 +23,19 @@ import {
 import { fakeFormat, fakeProvider, idsOf } from './testing/fake-format.js';
 
 /** What two renderings must agree in; how their chunks lie is their own affair. */
-function shown({ format, head, body, tail, calls, settings }: Rendered): string {
+function shown({ format, head, body, tail, calls, settings, end }: Rendered): string {
   const ids = [...body.toIds()];
-  return JSON.stringify([format, head.key, [...head.tokens.toIds()], ids, tail, [...calls], settings]);
+  return JSON.stringify([
+    format,
+    head.key,
+    [...head.tokens.toIds()],
+    ids,
+    tail,
+    [...calls],
+    settings,
+    end.place,
+    [...end.closing],
+  ]);
 }
 
 describe('RenderingStage', () => {
@@ -228,7 +238,7 @@ describe('RenderingStage', () => {
           node = fold(node, turn, { settings });
           expect(body(node)).toEqual(byTheRules(node.items, format, drops && context !== 'all_turns'));
           const { length, json } = promptOf(node.rendered, format);
-          const whole = [...head(node), ...body(node), ...format.generationPrompt];
+          const whole = [...head(node), ...body(node), ...format.generationPrompt()];
           expect(JSON.parse(Buffer.concat(json).toString())).toEqual(whole);
           expect(length).toBe(whole.length);
         }
@@ -262,7 +272,10 @@ function byTheRules(entries: readonly TurnItem[], format: Format, drops: boolean
       segments = segments.filter((segment, index) => index < finished || segment.kind !== 'reasoning');
       finished = segments.length;
     }
-    const pieces = sampled?.format === format.name ? [...sampled.ids] : format.renderItem(item, calls);
+    const pieces =
+      sampled?.format === format.name
+        ? [...sampled.ids]
+        : format.renderItem(item, { calls, place: undefined }).pieces;
     segments.push({
       kind,
       ids: pieces.flatMap((piece) => (typeof piece === 'string' ? idsOf(piece) : [piece])),

@@ -25,15 +25,15 @@ export const EMPTY_TAIL: Tail = { answered: false, reasoning: undefined };
 /** An item that will be in the body. */
 export interface PlannedItem {
   readonly entry: TurnItem;
-  /** Whether it is reasoning that a later user item may cut. */
-  readonly mayBeCut: boolean;
+  /** Of reasoning, whether its turn goes on, so that a later user item may cut it, or is finished, so that it is cut. */
+  readonly reasoning: 'running' | 'finished' | undefined;
 }
 
 /** What new items do to a body. */
 export interface TailPlan {
   /** Whether the reasoning of the tail so far is cut before anything is added. */
   readonly cutsTail: boolean;
-  /** The new items that stay. What a user item further on would cut at once is left out, never rendered. */
+  /** The new items. What a user item further on would cut at once is marked, and never encoded. */
   readonly items: readonly PlannedItem[];
   /** Whether the tail has an answer behind these items. */
   readonly answered: boolean;
@@ -61,13 +61,14 @@ export function planTail(
   for (const entry of entries) {
     const kind = kindOf(entry);
     if (kind === 'user' && answered && !keepsReasoning) {
-      for (const item of items) if (!item.mayBeCut) finished.push(item);
+      for (const item of items)
+        finished.push(item.reasoning === undefined ? item : { ...item, reasoning: 'finished' });
       items = [];
       cutsTail = true;
       answered = false;
     }
     answered ||= kind === 'answer';
-    items.push({ entry, mayBeCut: kind === 'reasoning' });
+    items.push({ entry, reasoning: kind === 'reasoning' ? 'running' : undefined });
   }
   return { cutsTail, items: [...finished, ...items], answered };
 }

@@ -1,22 +1,23 @@
-import { Kysely, PostgresDialect, SqliteDialect, type Dialect } from 'kysely';
+import { Kysely, PostgresDialect, type Dialect } from 'kysely';
 import Libsql from 'libsql';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import pg from 'pg';
 import { migrate } from './migrations.js';
 import type { StoreSchema } from './schema.js';
+import { YieldingSqliteDialect } from './sqlite-dialect.js';
 
 /** Where a store lies. */
 export type DatabaseTarget =
   | {
       readonly kind: 'sqlite';
-      /** Of the file; it and its folder are made when they are missing. */
+      /** Of the file; it and its folder are made when they are missing. `:memory:` is a database without one. */
       readonly path: string;
     }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** How long a SQLite call waits for another process that writes, in ms. It blocks meanwhile; transactions are short. */
-const BUSY_TIMEOUT_MS = 5_000;
+/** How long opening a SQLite file waits for another process that writes, in ms. */
+const OPEN_TIMEOUT_MS = 5_000;
 /** A response waits for its commit: a database that does not answer must not hold it up for long. */
 const POSTGRES_TIMEOUTS = {
   connectionTimeoutMillis: 5_000,
@@ -47,15 +48,17 @@ export async function openDatabase(
 }
 
 function sqlite(path: string): Dialect {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Made here, because SQLite would let everyone read it; the files it adds take their mode from this one.
-  closeSync(openSync(path, 'a', 0o600));
-  const database = new Libsql(path, { timeout: BUSY_TIMEOUT_MS });
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // Made here, because SQLite would let everyone read it; the files it adds take their mode from this one.
+    closeSync(openSync(path, 'a', 0o600));
+  }
+  const database = new Libsql(path, { timeout: OPEN_TIMEOUT_MS });
   // A commit is in the operating system's hands when it returns: kill -9 loses nothing, a power cut the latest ones.
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = NORMAL');
   database.pragma('foreign_keys = ON');
-  return new SqliteDialect({ database });
+  return new YieldingSqliteDialect(database);
 }
 
 function postgres(url: string, onConnectionLost: (error: Error) => void): Dialect {

@@ -1,4 +1,5 @@
 export { openDatabase, type DatabaseTarget } from './database.js';
+export { migrate, type Migration, type SchemaHistory } from './migrations.js';
 export type { DatabaseKind, StoreSchema } from './schema.js';
 export type { Codecs } from './rows.js';
 export { SqlResponseStore, type Admit, type SqlStoreOptions } from './sql-response-store.js';

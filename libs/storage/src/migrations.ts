@@ -4,12 +4,20 @@ import type { DatabaseKind, StoreSchema } from './schema.js';
 /** Types that have no name in common. */
 const BYTES = { sqlite: sql`blob`, postgres: sql`bytea` } as const;
 
-interface Migration {
+/** One step of a schema. */
+export interface Migration {
   readonly name: string;
   up(db: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void>;
 }
 
-/** In order; the first is version 1. A released one never changes: what has to change is a new one. */
+/** A schema that is brought up to date by itself; several share a database. */
+export interface SchemaHistory {
+  /** Table that says which steps were taken. */
+  readonly table: string;
+  /** In order; the first is version 1. A released one never changes: what has to change is a new one. */
+  readonly migrations: readonly Migration[];
+}
+
 const MIGRATIONS: readonly Migration[] = [
   {
     name: 'responses, items, artifacts',
@@ -135,6 +143,8 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+const STORE: SchemaHistory = { table: 'schema_migrations', migrations: MIGRATIONS };
+
 /** Any number that no one else locks in this database. */
 const ADVISORY_LOCK = 8686_0001;
 
@@ -148,11 +158,15 @@ const BEGIN_ALONE = {
  * Brings the schema up to date: all missing steps in one transaction. Processes that start at once wait for each other.
  * @throws Error when the database is of a newer version than this program
  */
-export async function migrate(database: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void> {
+export async function migrate(
+  database: Kysely<StoreSchema>,
+  kind: DatabaseKind,
+  history: SchemaHistory = STORE,
+): Promise<void> {
   await database.connection().execute(async (db) => {
     for (const statement of BEGIN_ALONE[kind]) await statement.execute(db);
     try {
-      await migrateInTransaction(db, kind);
+      await migrateInTransaction(db, kind, history);
       await sql`commit`.execute(db);
     } catch (thrown) {
       await sql`rollback`.execute(db);
@@ -161,22 +175,26 @@ export async function migrate(database: Kysely<StoreSchema>, kind: DatabaseKind)
   });
 }
 
-async function migrateInTransaction(db: Kysely<StoreSchema>, kind: DatabaseKind): Promise<void> {
-  await sql`create table if not exists schema_migrations
+async function migrateInTransaction(
+  db: Kysely<StoreSchema>,
+  kind: DatabaseKind,
+  { table, migrations }: SchemaHistory,
+): Promise<void> {
+  await sql`create table if not exists ${sql.table(table)}
     (version integer primary key not null, name text not null, applied_at bigint not null)`.execute(db);
   const { rows } = await sql<{ version: number }>`
-    select coalesce(max(version), 0) as version from schema_migrations`.execute(db);
+    select coalesce(max(version), 0) as version from ${sql.table(table)}`.execute(db);
   const applied = rows[0]?.version ?? 0;
-  if (applied > MIGRATIONS.length) {
+  if (applied > migrations.length) {
     throw new Error(
-      `the database has version ${applied}, and this program knows up to ${MIGRATIONS.length}: it was used by a newer one`,
+      `the database has version ${applied}, and this program knows up to ${migrations.length}: it was used by a newer one`,
     );
   }
-  for (const [index, migration] of MIGRATIONS.entries()) {
+  for (const [index, migration] of migrations.entries()) {
     const version = index + 1;
     if (version <= applied) continue;
     await migration.up(db, kind);
-    await sql`insert into schema_migrations (version, name, applied_at)
+    await sql`insert into ${sql.table(table)} (version, name, applied_at)
       values (${version}, ${migration.name}, ${Date.now()})`.execute(db);
   }
 }

@@ -56,6 +56,13 @@ describe('answerCheck', () => {
     expect(check(tree, '{"v":1,"next":{}}')).toContain('required');
   });
 
+  it('refuses references that no answer could ever be checked against', () => {
+    expect(refusalOf({ $ref: '#' }).body).toMatchObject({
+      param: 'text.format.schema',
+      message: "The schema of 'text.format' refers to itself without end at '#'.",
+    });
+  });
+
   it('passes over what it does not know: dialects, keywords, formats', () => {
     const schema = {
       $schema: 'http://json-schema.org/draft-07/schema#',
@@ -106,8 +113,8 @@ describe('schemas and answers that would stall', () => {
     expect(check({ type: 'string', pattern: '^(a+)+$' }, JSON.stringify(`${'a'.repeat(60)}!`))).toBe(bounded);
   });
 
-  it('ends a reference to itself, and one that doubles at every step', () => {
-    expect(check({ $ref: '#' }, '{}')).toBe(bounded);
+  it('ends a reference to itself by name, and one that doubles at every step', () => {
+    expect(check({ $defs: { a: { $anchor: 'a', $ref: '#a' } }, $ref: '#/$defs/a' }, '{}')).toBe(bounded);
     const $defs: Record<string, unknown> = { n40: { type: 'object' } };
     for (let n = 0; n < 40; n++) $defs[`n${n}`] = { allOf: Array(2).fill({ $ref: `#/$defs/n${n + 1}` }) };
     expect(check({ $defs, $ref: '#/$defs/n0' }, '{}')).toBe(bounded);

@@ -1,5 +1,6 @@
 import { ApiError, type TextFormat } from '@turnpike/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { endlessReference } from './endless-reference.js';
 import { withinTime } from './within-time.js';
 
 /** What is wrong with an answer's text, for the client's developer to read; undefined when it is as asked for. */
@@ -77,6 +78,8 @@ function compile(schema: Record<string, unknown>, text: string, path: string): A
   }
   // An asynchronous validator would answer with a promise, which looks like a yes.
   if ('$async' in schema) throw refused("must not have '$async'");
+  const endless = endlessReference(schema);
+  if (endless !== undefined) throw refused(`refers to itself without end at '${endless.slice(0, 100)}'`);
   // The dialect is always 2020-12; what a schema calls itself is not looked up.
   const { $schema: _dialect, ...plain } = schema;
   schemasCompiled++;

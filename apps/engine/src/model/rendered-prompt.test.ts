@@ -17,12 +17,12 @@ function prompt(head: Partial<HeadSettings>, items: readonly Item[]): number[] {
   );
   const pieces: Piece[] = [
     ...harmony.renderHead({ tools: [], reasoningEffort: 'low', ...head }),
-    ...items.flatMap((item) => harmony.renderItem(item, calls)),
+    ...items.flatMap((item) => harmony.renderItem(item, { calls, place: undefined }).pieces),
   ];
   const ids = pieces.flatMap((piece) =>
     typeof piece === 'number' ? [piece] : Array.from(harmony.tokenizer.encode(piece)),
   );
-  return [...ids, ...harmony.generationPrompt];
+  return [...ids, ...harmony.generationPrompt()];
 }
 
 function events(ids: readonly number[], tools: readonly Tool[]): OutputEvent[] {

@@ -37,6 +37,17 @@ function faultsOf(yaml: string, environment: NodeJS.ProcessEnv = {}): string[] {
   throw new Error('the configuration was taken');
 }
 
+describe('metrics', () => {
+  it('are served where the environment says', () => {
+    const { metrics } = load('metrics: { host: "0.0.0.0", port: 1 }', { METRICS_PORT: '9464' });
+    expect(metrics).toEqual({ host: '0.0.0.0', port: 9464 });
+  });
+
+  it('need a port that is one', () => {
+    expect(faultsOf('', { METRICS_PORT: 'x' })).toEqual([expect.stringMatching(/^metrics\.port: /)]);
+  });
+});
+
 describe('defaults', () => {
   it('are all there without a file', () => {
     expect(loadConfig(undefined, {})).toEqual({
@@ -50,6 +61,7 @@ describe('defaults', () => {
       models: {},
       store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
       images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
+      metrics: { host: '127.0.0.1' },
       limits: {
         frameBytes: 16 * MIB,
         bodyBytes: 64 * MIB,

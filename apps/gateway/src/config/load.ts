@@ -32,6 +32,10 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
     const value = environment[variable];
     if (value !== undefined && value !== '') source[field] = read(value);
   }
+  const metricsPort = environment['METRICS_PORT'];
+  if (metricsPort !== undefined && metricsPort !== '') {
+    source['metrics'] = { ...(source['metrics'] as object | undefined), port: Number(metricsPort) };
+  }
   const databaseUrl = environment['DATABASE_URL'];
   if (databaseUrl !== undefined && databaseUrl !== '') {
     source['store'] = { ...(source['store'] as object | undefined), kind: 'postgres', url: databaseUrl };

@@ -55,6 +55,13 @@ const host = z.string().refine((text) => {
   return URL.canParse(url) && new URL(url).href === `http://${new URL(url).host}/`;
 }, 'must be a host, or host:port');
 
+/** Where Prometheus reads `/metrics`. They tell of all tenants together, so the port is not the API's. */
+const metrics = z.strictObject({
+  /** Off unless given; METRICS_PORT in the environment overrides it. */
+  port: z.int().min(0).max(65_535).optional(),
+  host: z.string().default('127.0.0.1'),
+});
+
 /** How images get in. Those in data: URLs always do. */
 const images = z.strictObject({
   /** Whether http and https URLs are fetched, from public addresses. Off: what is not needed cannot be misused. */
@@ -188,6 +195,7 @@ export const configSchema = z.strictObject({
   models: z.record(z.string(), model).default({}),
   store: store.prefault({}),
   images: images.prefault({}),
+  metrics: metrics.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

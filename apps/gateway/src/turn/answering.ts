@@ -169,6 +169,7 @@ export class Answering {
       promptTokens: read,
       contextTokens,
       format,
+      effort: settings.effort,
       tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),

@@ -47,8 +47,9 @@ export async function summarise({
 }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
   const { engine, format, contextTokens } = artifactOf(asked, Routing);
-  const opening = format.generationPromptFor({ kind: 'answer' });
-  const prompt = enginePrompt(asked, opening);
+  const { effort } = artifactOf(asked, Rendering).head.key;
+  const opened = format.generationPrompt(effort, { kind: 'answer' });
+  const prompt = enginePrompt(asked, { opened });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {
@@ -56,7 +57,7 @@ export async function summarise({
       message: `The conversation has ${prompt.length} tokens, which leaves no room for a summary of it in the context window of ${contextTokens}.`,
     });
   }
-  const parser = format.parser([], opening);
+  const parser = format.parser([], opened);
   let text = '';
   let sampled = 0;
   let cachedTokens = 0;

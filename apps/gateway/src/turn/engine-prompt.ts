@@ -1,6 +1,6 @@
 import { Images, imagesOf, type KnownImages } from '@turnpike/images';
 import type { GenerateRequest } from '@turnpike/inference';
-import { promptLength, promptOf, Rendering } from '@turnpike/rendering';
+import { promptLength, promptOf, Rendering, type PromptEnding } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
 import type { Artifacts, TurnContext } from '@turnpike/turns';
@@ -9,9 +9,9 @@ import { artifactOf } from './artifact-of.js';
 /**
  * The conversation as an engine gets it.
  * @param artifacts of every stage
- * @param ending ids behind the items; by default what makes the model answer
+ * @param ending what stands behind the items; by default what makes the model answer
  */
-export function enginePrompt(artifacts: Artifacts, ending?: readonly number[]): GenerateRequest['prompt'] {
+export function enginePrompt(artifacts: Artifacts, ending?: PromptEnding): GenerateRequest['prompt'] {
   const images = artifactOf(artifacts, Images);
   const prompt = promptOf(artifactOf(artifacts, Rendering), artifactOf(artifacts, Routing).format, ending);
   if (images.count === 0) return prompt;

@@ -68,7 +68,10 @@ async function run(
     engine,
     interrupted: () => false,
     request: { model: 'm', maxTokens: 1_000, stopIds: format.stopIds, temperature: 1, topP: 1 },
-    promptWith: (ending) => ({ length: ending.length, json: [Buffer.from(JSON.stringify(ending))] }),
+    promptWith: ({ written = [], opened = [] }) => {
+      const ids = [...written.flatMap((item) => [...item]), ...opened];
+      return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))] };
+    },
     promptTokens: 2,
     folded: 0,
     contextTokens: 10_000,

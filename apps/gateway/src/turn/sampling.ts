@@ -2,6 +2,7 @@ import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import type { FinishReason, Format } from '@turnpike/formats';
 import type { EngineClient, EngineUsage, GenerateRequest } from '@turnpike/inference';
 import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
+import type { PromptEnding } from '@turnpike/rendering';
 import type { AnswerCheck } from '@turnpike/validation';
 import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
@@ -12,8 +13,8 @@ export interface SamplingInput {
   readonly engine: EngineClient;
   /** `maxTokens` is that of the whole response. */
   readonly request: Omit<GenerateRequest, 'prompt' | 'json'>;
-  /** The conversation as a prompt that ends with these ids. */
-  readonly promptWith: (ending: readonly number[]) => GenerateRequest['prompt'];
+  /** The conversation as a prompt that ends with this. */
+  readonly promptWith: (ending: Required<PromptEnding>) => GenerateRequest['prompt'];
   /** Items of the output that are in the prompt already; the others follow it. */
   readonly folded: number;
   /** Tokens that the model reads and has not written in this response, without what is opened for it. */
@@ -21,6 +22,8 @@ export interface SamplingInput {
   /** Most tokens of prompt and output together. */
   readonly contextTokens: number;
   readonly format: Format;
+  /** Reasoning effort. */
+  readonly effort?: string | undefined;
   readonly tools: readonly Tool[];
   readonly rules: OutputRules;
   /** JSON Schema that the engine binds the answer to. */
@@ -70,15 +73,14 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     begun = true;
   };
   for (;;) {
-    const { format } = input;
-    const ending = opening === undefined ? format.generationPrompt : format.generationPromptFor(opening);
-    const written = assembler.items.slice(input.folded);
-    const prompt = input.promptWith([...written.flatMap(({ ids }) => [...ids]), ...ending]);
+    const opened = input.format.generationPrompt(input.effort, opening);
+    const written = assembler.items.slice(input.folded).map(({ ids }) => ids);
+    const prompt = input.promptWith({ written, opened });
     const maxTokens = Math.min(input.request.maxTokens - sampled, input.contextTokens - prompt.length);
     const generation: Generation =
       maxTokens < 1
         ? { finish: 'length', sampled: 0 }
-        : await generate({ ...input, onFirstChunk }, ending, {
+        : await generate({ ...input, onFirstChunk }, opened, {
             ...input.request,
             prompt,
             maxTokens,

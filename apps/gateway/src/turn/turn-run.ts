@@ -14,6 +14,7 @@ import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
 import { logTurn, type FinishedTurn } from './turn-log.js';
+import { countTurn } from './turn-metrics.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts extends BeginningParts {
@@ -142,7 +143,9 @@ export class TurnRun {
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
     this.#lifecycle.move('settled');
     const { response } = assembler;
-    logTurn({ turn, response, transport: transportOf(this.#input), lifecycle: this.#lifecycle, failure });
+    const finished = { turn, response, transport: transportOf(this.#input) };
+    countTurn(finished);
+    logTurn({ ...finished, lifecycle: this.#lifecycle, failure });
     return {
       response,
       failure,

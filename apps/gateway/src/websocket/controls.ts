@@ -46,9 +46,12 @@ export class Controls {
   }
 
   handle({ type, body, streamId }: ControlFrame): void {
-    const param = type === 'response.steer' ? 'previous_response_id' : 'response_id';
+    const steers = type === 'response.steer';
+    const param = steers ? 'previous_response_id' : 'response_id';
+    // A steer has no stream of its own, and is refused for naming one.
+    const lane = steers ? undefined : streamId;
     try {
-      const control = this.#controlOf(body[param], param, type === 'response.append');
+      const control = this.#controlOf(body[param], param, lane, type === 'response.append');
       switch (type) {
         case 'response.interrupt':
           return control.interrupt();
@@ -67,21 +70,24 @@ export class Controls {
 
   /**
    * The control of a response that runs.
+   * @param lane where it runs; undefined when the client has not said
    * @param alone whether it may be left out where only one runs
    * @throws ApiError response_already_completed | response_not_found
    */
-  #controlOf(id: unknown, param: string, alone: boolean): ResponseControl {
+  #controlOf(id: unknown, param: string, lane: LaneId, alone: boolean): ResponseControl {
     const only =
       id === undefined && alone && this.#running.size === 1 ? [...this.#running.values()][0] : undefined;
-    const control = (only ?? this.#running.get(typeof id === 'string' ? id : ''))?.control;
-    if (control !== undefined) return control;
+    const running = only ?? this.#running.get(typeof id === 'string' ? id : '');
+    if (running !== undefined && (lane ?? running.lane) === running.lane) return running.control;
     const { cache, tenant } = this.#parts;
     const ended = typeof id === 'string' && cache.load(tenant, id) !== undefined;
     throw new ApiError(ended ? 'response_already_completed' : 'response_not_found', {
       param,
       message: ended
         ? `Response '${quotable(id)}' has already ended.`
-        : 'No response of this id is running on this connection.',
+        : lane === undefined
+          ? 'No response of this id is running on this connection.'
+          : 'No response of this id is running on this stream.',
     });
   }
 

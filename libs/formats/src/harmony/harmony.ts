@@ -18,13 +18,18 @@ export function harmony(): Format {
     stopIds: [HARMONY.return, HARMONY.call],
     dropsFinishedReasoning: true,
     renderHead: headPieces,
-    renderItem: itemPieces,
+    // Every message is whole by itself: nothing is ever open between two items.
+    renderItem: (item, { calls }) => ({ pieces: itemPieces(item, calls), place: undefined }),
+    takeOver: () => ({ closes: false, place: undefined }),
+    closing: () => [],
     segmentKind: itemSegmentKind,
-    generationPrompt,
-    generationPromptFor: (opening) =>
-      openingPieces(opening).flatMap((piece) =>
-        typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)],
-      ),
+    reasoningSpan: ({ length }) => [0, length],
+    generationPrompt: (_effort, opening) =>
+      opening === undefined
+        ? generationPrompt
+        : openingPieces(opening).flatMap((piece) =>
+            typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)],
+          ),
     parser: (tools, opened = generationPrompt) =>
       new HarmonyParser(tools, tokenizer, opened, generationPrompt.length),
   };

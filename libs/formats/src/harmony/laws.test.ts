@@ -115,7 +115,7 @@ function render({ head, items }: { head: HeadSettings; items: Item[] }): Piece[]
   const calls = new Map<string, { name: string }>();
   const segments = [format.renderHead(head)];
   for (const item of items) {
-    segments.push(format.renderItem(item, calls));
+    segments.push(format.renderItem(item, { calls, place: undefined }).pieces.slice());
     if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.set(item.call_id, item);
   }
   return segments;
@@ -204,8 +204,10 @@ describe('parsing', () => {
     );
     fc.assert(
       fc.property(fc.array(output, { minLength: 1, maxLength: 5 }), (outputs) => {
-        const ids = outputs.flatMap(([item]) => encodePieces(format.renderItem(item, new Map())));
-        expect(ids.slice(0, 2)).toEqual(format.generationPrompt);
+        const ids = outputs.flatMap(([item]) =>
+          encodePieces(format.renderItem(item, { calls: new Map(), place: undefined }).pieces),
+        );
+        expect(ids.slice(0, 2)).toEqual(format.generationPrompt());
         const parser = format.parser(tools);
         const messages = messagesOf([...parser.push(ids.slice(2)), ...parser.finish('stop')]);
         expect(messages.map(({ header, text: read }) => [header, read])).toEqual(
@@ -284,7 +286,7 @@ describe('parsing', () => {
   function expectVerbatim(ids: number[], messages: ReturnType<typeof messagesOf>): void {
     let at = 0;
     messages.forEach((message, index) => {
-      const opened = index === 0 ? format.generationPrompt : [];
+      const opened = index === 0 ? format.generationPrompt() : [];
       if (message.ids.length > 0) {
         const kept = message.ids.length - opened.length - 1;
         expect(message.ids.slice(0, -1)).toEqual([...opened, ...ids.slice(at, at + kept)]);

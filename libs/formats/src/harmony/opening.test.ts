@@ -17,7 +17,7 @@ const read: CallTarget = { type: 'function', name: 'read', namespace: 'mcp__file
 const call = (...targets: CallTarget[]): Opening => ({ kind: 'call', targets });
 const answer: Opening = { kind: 'answer' };
 
-describe('generationPromptFor', () => {
+describe('generationPrompt with an opening', () => {
   it.each<[string, Opening, string]>([
     [
       'a function',
@@ -38,9 +38,9 @@ describe('generationPromptFor', () => {
     ['a call of any of several namespaces', call(weather, read), '<|start|>assistant to'],
     ['the answer', answer, '<|start|>assistant<|channel|>final<|message|>'],
   ])('opens %s', (_name, opening, expected) => {
-    const ids = format.generationPromptFor(opening);
+    const ids = format.generationPrompt(undefined, opening);
     expect(written(ids)).toBe(expected);
-    expect(ids.slice(0, format.generationPrompt.length)).toEqual(format.generationPrompt);
+    expect(ids.slice(0, format.generationPrompt().length)).toEqual(format.generationPrompt());
   });
 
   it('is the beginning of what history has for that call, token for token', () => {
@@ -50,10 +50,13 @@ describe('generationPromptFor', () => {
           ? { type: 'function_call' as const, call_id: 'c', arguments: '{}' }
           : { type: 'custom_tool_call' as const, call_id: 'c', input: '{}' };
       const whole = encodePieces(
-        format.renderItem({ ...item, name: target.name, namespace: target.namespace }, new Map()),
+        format.renderItem(
+          { ...item, name: target.name, namespace: target.namespace },
+          { calls: new Map(), place: undefined },
+        ).pieces,
       );
       for (const opening of [call(target), call(target, { ...target, name: 'other' }), call(weather, read)]) {
-        const opened = format.generationPromptFor(opening);
+        const opened = format.generationPrompt(undefined, opening);
         expect(whole.slice(0, opened.length)).toEqual(opened);
       }
     }
@@ -77,7 +80,7 @@ describe('output behind an opened header', () => {
       '{}',
     ],
   ])('is a call with %s', (_name, opening, sampled, text) => {
-    const opened = format.generationPromptFor(opening);
+    const opened = format.generationPrompt(undefined, opening);
     const parser = format.parser(tools, opened);
     const ids = idsOf(sampled);
     const [message, ...others] = messagesOf([...parser.push(ids), ...parser.finish('stop')]);
@@ -93,7 +96,7 @@ describe('output behind an opened header', () => {
   });
 
   it('is a call cut short when the limit comes first, and leaves nothing', () => {
-    const parser = format.parser(tools, format.generationPromptFor(call(weather)));
+    const parser = format.parser(tools, format.generationPrompt(undefined, call(weather)));
     const [message] = messagesOf([...parser.push(idsOf('{"ci')), ...parser.finish('length')]);
     expect(message).toMatchObject({ text: '{"ci', complete: false, ids: [], sampled: idsOf('{"ci').length });
   });
@@ -128,7 +131,7 @@ describe('output behind an opened header', () => {
     const reasons = fc.constantFrom<FinishReason>('stop', 'length', 'abort');
     fc.assert(
       fc.property(openings, output, reasons, fc.array(fc.nat(5)), (opening, ids, reason, sizes) => {
-        const opened = format.generationPromptFor(opening);
+        const opened = format.generationPrompt(undefined, opening);
         const whole = format.parser(tools, opened);
         const expected = joined([...whole.push(ids), ...whole.finish(reason)]);
         const chunked = format.parser(tools, opened);

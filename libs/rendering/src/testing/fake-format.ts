@@ -24,10 +24,12 @@ export function fakeFormat(options: Partial<Format> = {}): Format {
     stopIds: [END, CALL],
     dropsFinishedReasoning: true,
     renderHead: (settings) => [START, 'system', BODY, JSON.stringify(settings), END],
-    renderItem,
+    renderItem: (item, { calls }) => ({ pieces: piecesOf(item, calls), place: undefined }),
+    takeOver: () => ({ closes: false, place: undefined }),
+    closing: () => [],
     segmentKind,
-    generationPrompt: [START, 65],
-    generationPromptFor: () => [START, 65, BODY],
+    reasoningSpan: ({ length }) => [0, length],
+    generationPrompt: (_effort, opening) => (opening === undefined ? [START, 65] : [START, 65, BODY]),
     parser: () => {
       throw new Error('Nothing is parsed here.');
     },
@@ -35,7 +37,7 @@ export function fakeFormat(options: Partial<Format> = {}): Format {
   };
 }
 
-function renderItem(item: Item, calls: OpenCalls): Piece[] {
+function piecesOf(item: Item, calls: OpenCalls): Piece[] {
   if (isToolItem(item)) return [];
   switch (item.type) {
     case 'message':

@@ -1,0 +1,100 @@
+import { dayOf, possible, totalOf, type UsageRecord } from '@turnpike/metering';
+import type { Transaction } from 'kysely';
+import { ACCOUNT } from './accounts.js';
+import { closeHolds } from './hold-rows.js';
+import { post, spend, type NewTransaction } from './post.js';
+import type { LedgerSchema, UsageRow } from './schema.js';
+
+/** What became of a batch. */
+export interface Booked {
+  /** Response ids that were booked now. */
+  readonly booked: readonly string[];
+  /** Those that were there before: a delivery that was repeated. */
+  readonly known: readonly string[];
+}
+
+/** Id of the transaction that books what a turn used. There is one for each response. */
+export function usageTransactionId(responseId: string): string {
+  return `usage:${responseId}`;
+}
+
+/** Books what is new of a batch, and nothing of it when one record cannot be booked. */
+export async function bookIn(
+  db: Transaction<LedgerSchema>,
+  records: readonly UsageRecord[],
+  now: number,
+): Promise<Booked> {
+  const byId = new Map(records.map((record) => [record.id, record]));
+  if (byId.size === 0) return { booked: [], known: [] };
+  const inserted = await db
+    .insertInto('ledger_usage')
+    .values([...byId.values()].map((record) => rowOf(record, now)))
+    .onConflict((conflict) => conflict.column('response_id').doNothing())
+    .returning('response_id')
+    .execute();
+  const booked = inserted.map(({ response_id }) => response_id);
+  const isNew = new Set(booked);
+  const known = [...byId.keys()].filter((id) => !isNew.has(id));
+  const fresh = booked.flatMap((id) => byId.get(id) ?? []);
+  await closeHolds(db, booked, 'booked');
+  await spend(
+    db,
+    fresh.map(({ tenant, key, model, admittedAt, amount }) => ({
+      tenant,
+      key,
+      model,
+      at: admittedAt,
+      amount,
+    })),
+  );
+  await post(db, fresh.map(transactionOf), now);
+  return { booked, known };
+}
+
+function transactionOf({ id, tenant, model, amount, priceVersion, admittedAt }: UsageRecord): NewTransaction {
+  return {
+    id: usageTransactionId(id),
+    kind: 'usage',
+    tenant,
+    response_id: id,
+    day: dayOf(admittedAt),
+    reason: null,
+    author: null,
+    price_version: priceVersion,
+    entries: [
+      { account: ACCOUNT.tenant(tenant), amount },
+      { account: ACCOUNT.revenue(model), amount: amount === 0 ? 0 : -amount },
+    ],
+  };
+}
+
+function rowOf(record: UsageRecord, now: number): UsageRow {
+  const tokens = possible(totalOf(record.parts));
+  return {
+    response_id: record.id,
+    tenant: record.tenant,
+    key: record.key,
+    model: record.model,
+    engine: record.engine,
+    transport: record.transport,
+    outcome: record.outcome,
+    partial: record.partial ? 1 : 0,
+    rule: record.rule,
+    price_version: record.priceVersion,
+    amount: record.amount,
+    input: tokens.input,
+    cached: tokens.cached,
+    cache_write: tokens.cacheWrite,
+    output: tokens.output,
+    reasoning: tokens.reasoning,
+    image: tokens.image,
+    stored: record.stored ? 1 : 0,
+    day: dayOf(record.admittedAt),
+    admitted_at: record.admittedAt,
+    settled_at: record.settledAt,
+    booked_at: now,
+    journal: record.journal,
+    sequence: record.settleSequence,
+    record: JSON.stringify(record),
+  };
+}

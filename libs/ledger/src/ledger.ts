@@ -1,0 +1,229 @@
+import { migrate, type DatabaseKind, type StoreSchema } from '@turnpike/storage';
+import { dayOf, rowAmount, type UsageRecord } from '@turnpike/metering';
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { ACCOUNT } from './accounts.js';
+import { bookIn, type Booked } from './booking.js';
+import { LEDGER_HISTORY } from './migrations.js';
+import { post, spend, type NewTransaction } from './post.js';
+import type { LedgerSchema, UsageRow } from './schema.js';
+
+/** Something that a person, or a rule of theirs, decided about what a tenant owes. */
+export interface Decision {
+  /** Made by whoever decides: the same id a second time changes nothing. */
+  readonly id: string;
+  /** `refund` and `write_off` lower what is owed, `payment` says that it was paid. */
+  readonly kind: 'refund' | 'write_off' | 'payment';
+  readonly tenant: string;
+  /** The turn it is about; its budgets get back what is refunded or written off. */
+  readonly responseId?: string | undefined;
+  /** Nano-dollars, more than zero but for what was never charged. */
+  readonly amount: bigint;
+  readonly reason: string;
+  /** Who decided. */
+  readonly author: string;
+}
+
+/** What an account holds. */
+export interface Balance {
+  readonly account: string;
+  /** Nano-dollars; what is owed is positive. */
+  readonly balance: bigint;
+  readonly entries: number;
+}
+
+/** A difference between what is cached and what the entries say, or a transaction that is not balanced. */
+export interface LedgerFault {
+  readonly what: 'balance' | 'transaction' | 'spend';
+  readonly name: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+const OTHER_SIDE: Record<Decision['kind'], string> = {
+  refund: ACCOUNT.refunds,
+  write_off: ACCOUNT.writtenOff,
+  payment: ACCOUNT.cash,
+};
+
+/**
+ * Double-entry accounts in SQL. Whatever is delivered twice is booked once; nothing that is booked ever changes; balances
+ * are sums of entries that are kept beside them.
+ */
+export class Ledger {
+  readonly #db: Kysely<LedgerSchema>;
+  readonly #now: () => number;
+
+  private constructor(db: Kysely<LedgerSchema>, now: () => number) {
+    this.#db = db;
+    this.#now = now;
+  }
+
+  /**
+   * @param db of the store; the ledger's own tables are brought up to date
+   * @param now a clock in ms
+   * @throws Error when they belong to a newer version
+   */
+  static async open(
+    db: Kysely<StoreSchema>,
+    kind: DatabaseKind,
+    now: () => number = Date.now,
+  ): Promise<Ledger> {
+    await migrate(db, kind, LEDGER_HISTORY);
+    return new Ledger(db, now);
+  }
+
+  /** The database, for the queries beside this class. */
+  get db(): Kysely<LedgerSchema> {
+    return this.#db;
+  }
+
+  /** Books a batch of usage records in one transaction. Records of responses that are booked change nothing. */
+  book(records: readonly UsageRecord[]): Promise<Booked> {
+    return this.#db.transaction().execute((db) => bookIn(db, records, this.#now()));
+  }
+
+  /**
+   * Books a decision.
+   * @returns false when it was booked before
+   * @throws RangeError for a negative amount; Error for a response that another tenant made, or none
+   */
+  async decide(decision: Decision): Promise<boolean> {
+    const { id, kind, tenant, responseId, reason, author } = decision;
+    if (decision.amount < 0n) throw new RangeError('the amount of a decision must not be negative');
+    const amount = rowAmount(decision.amount);
+    return this.#db.transaction().execute(async (db) => {
+      const usage = responseId === undefined ? undefined : await usageOf(db, tenant, responseId);
+      const now = this.#now();
+      const isNew = await this.#postOnce(
+        db,
+        {
+          id: `${kind}:${id}`,
+          kind,
+          tenant,
+          response_id: responseId ?? null,
+          day: dayOf(now),
+          reason,
+          author,
+          price_version: null,
+          entries: [
+            { account: OTHER_SIDE[kind], amount },
+            { account: ACCOUNT.tenant(tenant), amount: amount === 0 ? 0 : -amount },
+          ],
+        },
+        now,
+      );
+      if (isNew && usage !== undefined && kind !== 'payment') {
+        await spend(db, [{ ...usage, at: usage.admitted_at, amount: -amount }]);
+      }
+      return isNew;
+    });
+  }
+
+  /**
+   * Changes what a turn cost by an entry of its own, as when it is rated anew.
+   * @param correction `difference` in nano-dollars, positive when more is owed; `id` names it, once
+   * @returns false when it was booked before
+   */
+  async correct(correction: {
+    readonly id: string;
+    readonly tenant: string;
+    readonly responseId: string;
+    readonly difference: bigint;
+    readonly priceVersion: string | null;
+    readonly reason: string;
+    readonly author: string;
+  }): Promise<boolean> {
+    const { tenant, responseId, priceVersion, reason, author } = correction;
+    const amount = rowAmount(correction.difference);
+    return this.#db.transaction().execute(async (db) => {
+      const usage = await usageOf(db, tenant, responseId);
+      const now = this.#now();
+      const isNew = await this.#postOnce(
+        db,
+        {
+          id: `correction:${correction.id}`,
+          kind: 'correction',
+          tenant,
+          response_id: responseId,
+          day: dayOf(now),
+          reason,
+          author,
+          price_version: priceVersion,
+          entries: [
+            { account: ACCOUNT.tenant(tenant), amount },
+            { account: ACCOUNT.revenue(usage.model), amount: amount === 0 ? 0 : -amount },
+          ],
+        },
+        now,
+      );
+      if (isNew) await spend(db, [{ ...usage, at: usage.admitted_at, amount }]);
+      return isNew;
+    });
+  }
+
+  /** Balances of accounts whose names begin so, in the order of their names. */
+  async balances(prefix = ''): Promise<readonly Balance[]> {
+    const rows = await this.#db
+      .selectFrom('ledger_balances')
+      .select(['account', 'entries', sql<string>`cast(balance as text)`.as('balance')])
+      .where(sql<string>`substr(account, 1, ${prefix.length})`, '=', prefix)
+      .orderBy('account')
+      .execute();
+    return rows.map(({ account, entries, balance }) => ({ account, entries, balance: BigInt(balance) }));
+  }
+
+  /** What a tenant owes, in nano-dollars. */
+  async owed(tenant: string): Promise<bigint> {
+    const account = ACCOUNT.tenant(tenant);
+    return (await this.balances(account)).find((each) => each.account === account)?.balance ?? 0n;
+  }
+
+  /** Derives everything that is cached from the entries again, and returns what differs. */
+  async verify(): Promise<readonly LedgerFault[]> {
+    const { rows: unbalanced } = await sql<{ name: string; found: string }>`
+      select transaction_id as name, cast(sum(amount) as text) as found from ledger_entries
+      group by transaction_id having sum(amount) <> 0`.execute(this.#db);
+    const { rows: balances } = await sql<{ name: string; expected: string; found: string }>`
+      select e.account as name, cast(e.total as text) as expected, cast(coalesce(b.balance, 0) as text) as found
+      from (select account, sum(amount) as total from ledger_entries group by account) e
+      left join ledger_balances b on b.account = e.account
+      where b.balance is null or b.balance <> e.total`.execute(this.#db);
+    const { rows: held } = await sql<{ found: string; expected: string }>`
+      select cast((select coalesce(sum(spent), 0) from ledger_spend
+                   where time_window = 'total' and subject like '["tenant",%') as text) as found,
+             cast((select coalesce(sum(amount), 0) from ledger_usage)
+                + (select coalesce(sum(e.amount), 0) from ledger_entries e
+                   join ledger_transactions t on t.id = e.transaction_id
+                   where t.response_id is not null and t.kind in ('correction', 'refund', 'write_off')
+                   and e.account like 'tenant:%') as text) as expected`.execute(this.#db);
+    return [
+      ...unbalanced.map(({ name, found }) => ({ what: 'transaction' as const, name, expected: '0', found })),
+      ...balances.map((row) => ({ what: 'balance' as const, ...row })),
+      ...held
+        .filter(({ found, expected }) => found !== expected)
+        .map((row) => ({ what: 'spend' as const, name: 'all tenants', ...row })),
+    ];
+  }
+
+  async #postOnce(db: Transaction<LedgerSchema>, transaction: NewTransaction, now: number): Promise<boolean> {
+    const known = await db
+      .selectFrom('ledger_transactions')
+      .select('id')
+      .where('id', '=', transaction.id)
+      .executeTakeFirst();
+    if (known !== undefined) return false;
+    await post(db, [transaction], now);
+    return true;
+  }
+}
+
+async function usageOf(db: Transaction<LedgerSchema>, tenant: string, responseId: string): Promise<UsageRow> {
+  const row = await db
+    .selectFrom('ledger_usage')
+    .selectAll()
+    .where('response_id', '=', responseId)
+    .where('tenant', '=', tenant)
+    .executeTakeFirst();
+  if (row === undefined) throw new Error(`there is no usage of response '${responseId}'`);
+  return row;
+}

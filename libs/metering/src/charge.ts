@@ -1,0 +1,68 @@
+import { roundedQuotient, rowAmount } from './money.js';
+import type { Rates, TokenRates } from './price-book.js';
+import type { Charge, Outcome, TokenCounts, UsagePart } from './usage-record.js';
+
+const FACTOR_ONE = 1_000_000_000n;
+/** Of a sum of tokens times nano-dollars a million times two factors. */
+const DENOMINATOR = 1_000_000n * FACTOR_ONE * FACTOR_ONE;
+
+/**
+ * The bill of a turn. It is rounded once, over all of it.
+ * @param rates of its model when it was admitted; undefined when it has no price
+ */
+export function chargeFor(
+  turn: { readonly parts: readonly UsagePart[]; readonly outcome: Outcome; readonly serviceTier: string },
+  rates: Rates | undefined,
+): Charge {
+  if (rates === undefined) return { rule: 'unpriced', priceVersion: null, amount: 0 };
+  const priceVersion = rates.version;
+  const isEmpty = turn.parts.every(({ tokens }) => tokens.output === 0);
+  if (turn.outcome === 'failed' && isEmpty) {
+    return { rule: 'free_failed_before_output', priceVersion, amount: 0 };
+  }
+  return { rule: 'billed', priceVersion, amount: rowAmount(priceOf(turn.parts, turn.serviceTier, rates)) };
+}
+
+/** Nano-dollars for tokens, whatever became of them. */
+export function priceOf(parts: readonly UsagePart[], serviceTier: string, rates: Rates): bigint {
+  const tier = rates.serviceTiers.get(serviceTier) ?? FACTOR_ONE;
+  let sum = 0n;
+  for (const { purpose, prompt, tokens } of parts) {
+    const factor =
+      purpose === 'answer' ? FACTOR_ONE : purpose === 'warm_up' ? rates.warmUp : rates.compaction;
+    sum += cost(tokens, ratesFor(prompt, rates)) * factor;
+  }
+  return roundedQuotient(sum * tier, DENOMINATOR);
+}
+
+/** Prices for a prompt of that many tokens. */
+function ratesFor(prompt: number, { base, tiers }: Rates): TokenRates {
+  return tiers.find(({ above }) => prompt > above)?.rates ?? base;
+}
+
+/** Tokens times prices. What was read from a cache or written to one is not charged a second time as input. */
+function cost(tokens: TokenCounts, rates: TokenRates): bigint {
+  const { input, cached, cacheWrite, output, image } = possible(tokens);
+  const fresh = input - cached - cacheWrite;
+  const images = Math.min(image, fresh);
+  return (
+    BigInt(fresh - images) * rates.input +
+    BigInt(images) * rates.image +
+    BigInt(cached) * rates.cachedInput +
+    BigInt(cacheWrite) * rates.cacheWrite +
+    BigInt(output) * rates.output
+  );
+}
+
+/** Counts of which no part is more than its whole: an engine's word is not taken for the impossible. */
+export function possible(tokens: TokenCounts): TokenCounts {
+  const cached = Math.min(tokens.cached, tokens.input);
+  return {
+    input: tokens.input,
+    cached,
+    cacheWrite: Math.min(tokens.cacheWrite, tokens.input - cached),
+    output: tokens.output,
+    reasoning: Math.min(tokens.reasoning, tokens.output),
+    image: Math.min(tokens.image, tokens.input),
+  };
+}

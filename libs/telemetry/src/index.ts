@@ -1,0 +1,2 @@
+export { registry } from './registry.js';
+export { MetricsServer } from './metrics-server.js';
