@@ -4,6 +4,7 @@ import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
+import { SafetyModule, SafetyStage } from '@turnpike/safety';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { BackgroundRunner } from './background/background-runner.js';
@@ -23,6 +24,7 @@ import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { shownError } from './log.js';
+import { safetyProviders } from './safety/safety.providers.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
 import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
@@ -32,9 +34,11 @@ import { ResponsesGateway } from './websocket/responses.gateway.js';
 /** The front door, wired from its configuration. */
 @Module({})
 export class AppModule {
-  static register(config: Config): DynamicModule {
+  /** @param safety of one's own classifier: `SafetyModule.register({ classifier: MyClassifier })` */
+  static register(config: Config, safety: DynamicModule = SafetyModule.register()): DynamicModule {
     return {
       module: AppModule,
+      imports: [safety],
       controllers: [
         CompactController,
         InputTokensController,
@@ -49,6 +53,7 @@ export class AppModule {
         { provide: CONFIG, useValue: config },
         { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
+        ...safetyProviders,
         Changes,
         BackgroundRunner,
         BackgroundService,
@@ -68,12 +73,13 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader) =>
+          inject: [ROUTER, Formats, ImageLoader, SafetyStage],
+          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, safety: SafetyStage) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
               images: new ImagesStage({ routeToken: Routing, loader }),
+              safety,
               rendering: new RenderingStage({
                 formatToken: Routing,
                 encoder: (format) => formats.encoder(format),

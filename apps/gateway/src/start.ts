@@ -1,3 +1,4 @@
+import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
@@ -25,12 +26,17 @@ const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as con
 
 /**
  * Starts everything and says so on stdout once requests are taken.
+ * @param safety a classifier of one's own, as `SafetyModule.register` takes it
  * @throws ConfigError when the address cannot be used, or the built-in engine does not take its options
  */
-export async function startGateway(config: Config, simArguments: readonly string[]): Promise<void> {
+export async function startGateway(
+  config: Config,
+  simArguments: readonly string[],
+  safety?: DynamicModule,
+): Promise<void> {
   log.level = config.log;
   const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
-  const app = await createGateway(engine === undefined ? config : withSim(config, engine.url));
+  const app = await createGateway(engine === undefined ? config : withSim(config, engine.url), safety);
   const sockets = socketsOf(app.getHttpServer());
   await listen(() => app.listen(config.port, config.host), config);
   const metrics = await serveMetrics(config.metrics);
@@ -119,8 +125,8 @@ async function close(
 }
 
 /** The application, listening nowhere yet. */
-export async function createGateway(config: Config): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config), {
+export async function createGateway(config: Config, safety?: DynamicModule): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, safety), {
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,

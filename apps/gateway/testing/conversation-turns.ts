@@ -14,6 +14,7 @@ import { Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { configSchema } from '../src/config/schema.js';
 import { stageList } from '../src/stages.js';
+import { testSafety } from './safety.js';
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
 import { TurnService } from '../src/turn/turn.service.js';
@@ -54,6 +55,7 @@ export class Turns {
         return ids;
       },
     };
+    const { safety, gate } = testSafety();
     const stages = stageList({
       validation: new ValidationStage(),
       routing: new RoutingStage(
@@ -62,6 +64,7 @@ export class Turns {
         ]),
       ),
       images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
+      safety,
       rendering: new RenderingStage({
         formatToken: Routing,
         encoder: () => counting,
@@ -74,6 +77,7 @@ export class Turns {
       this.responses,
       this.conversations,
       sealer,
+      gate,
       configSchema.parse({}),
     );
   }

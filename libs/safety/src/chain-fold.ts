@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TurnItem } from '@turnpike/turns';
 import type { ItemKind } from './categories.js';
-import type { Rule } from './rule-set.js';
+import { NearPhrases } from './near-phrases.js';
 import { NOTHING_READ, type Carry, type Hit, type Scanner } from './scanner.js';
 import { LEAD, withFlags, type SafetyHead, type SafetyState } from './state.js';
 import { itemTexts, type VisibleText } from './texts.js';
@@ -154,27 +154,6 @@ export class ChainFold {
       if (hit.part !== -1 && !near.complete(hit, rule, before + hit.at)) return [];
       return [{ by: rule.id, category: rule.category, action, kind, path, how: hit.how }];
     });
-  }
-}
-
-/** Where phrases that count together were last seen, by the rule that needs them. */
-class NearPhrases {
-  #places: SafetyState['near'];
-
-  constructor(places: SafetyState['near']) {
-    this.#places = places;
-  }
-
-  get places(): SafetyState['near'] {
-    return this.#places;
-  }
-
-  /** Whether all phrases of the rule have been seen near this one. */
-  complete({ rule: index, part }: Hit, { parts, within }: Rule, at: number): boolean {
-    const places = [...(this.#places[index] ?? new Array<number>(parts).fill(-1))];
-    places[part] = at;
-    this.#places = { ...this.#places, [index]: places };
-    return places.every((place) => place !== -1 && at - place <= within);
   }
 }
 

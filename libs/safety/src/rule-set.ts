@@ -60,13 +60,16 @@ export class RuleSet {
     } catch (thrown) {
       throw new RulePackError(`The rule packs cannot be used: ${(thrown as Error).message}`);
     }
+    this.holds = this.rules.some(blocksOutput);
+    const detecting = new Set([...this.detectors.values()].flat());
+    this.holdsRuns = this.rules.some((rule, index) => detecting.has(index) && blocksOutput(rule));
     this.version = createHash('sha256').update(JSON.stringify(packs)).digest('hex').slice(0, 12);
   }
 
-  /** Whether any rule blocks what a model writes. */
-  get holds(): boolean {
-    return this.rules.some(blocksOutput);
-  }
+  /** Whether any rule blocks what a model writes, so that some of it is held back until it is known. */
+  readonly holds: boolean;
+  /** Whether one does that looks for keys or numbers, of which no character may be shown. */
+  readonly holdsRuns: boolean;
 }
 
 function blocksOutput({ actions }: Pick<Rule, 'actions'>): boolean {

@@ -1,8 +1,7 @@
 import type { ArtifactCodec, TurnItem } from '@turnpike/turns';
 import { shownItems } from '@turnpike/turns';
 import type { Category, ItemKind } from './categories.js';
-import { MAX_RUN } from './hidden.js';
-import { tailOf, type Carry } from './scanner.js';
+import { MOST_TAIL, tailOf, type Carry } from './scanner.js';
 import { LEAD, type SafetyHead, type SafetyState } from './state.js';
 import { itemTexts, type VisibleText } from './texts.js';
 
@@ -92,10 +91,10 @@ function tailsOf(items: readonly (readonly VisibleText[])[], keys: readonly stri
     for (const { kind, text } of texts.toReversed()) {
       for (const key of ['chain', kind]) {
         const end = ends.get(key);
-        if (end !== undefined && end.length < MAX_RUN) ends.set(key, text.slice(-MAX_RUN) + end);
+        if (end !== undefined && end.length < MOST_TAIL) ends.set(key, text.slice(-MOST_TAIL) + end);
       }
     }
-    if ([...ends.values()].every((end) => end.length >= MAX_RUN)) break;
+    if ([...ends.values()].every((end) => end.length >= MOST_TAIL)) break;
   }
   return new Map([...ends].map(([key, end]) => [key, tailOf('', end)] as const));
 }

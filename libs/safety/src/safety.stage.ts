@@ -63,9 +63,9 @@ export class SafetyStage implements TurnStage<SafetyState> {
     this.codec = safetyCodec(policy?.window ?? 0, this.#off);
   }
 
-  /** Whether input is looked at. */
-  get on(): boolean {
-    return this.#policy !== undefined;
+  /** Version of the policy; undefined where input is not looked at. */
+  get version(): string | undefined {
+    return this.#policy?.version;
   }
 
   /** @throws ContentBlocked for what the rules refuse; ApiError safety_unavailable */

@@ -11,7 +11,7 @@ export interface Carry {
   /** States of the automata over the text as it is, and folded. */
   readonly exact: number;
   readonly folded: number;
-  /** The end of the text: the run that it ends with, or the last characters. At most {@link MAX_RUN}. */
+  /** The end of the text: the run that it ends with, or the last characters. At most {@link MOST_TAIL}. */
   readonly tail: string;
 }
 
@@ -38,6 +38,8 @@ export interface Scanned {
 
 /** Characters that numbers may be split behind. */
 const TAIL = 64;
+/** A run that is too long to hold something stays so. */
+export const MOST_TAIL = MAX_RUN + 1;
 /** How deep encodings are looked into: base64 of base64. */
 const MAX_DEPTH = 2;
 const HIDING_DETECTORS = new Set<Hiding>(['direction_override', 'invisible_text']);
@@ -66,6 +68,16 @@ export class Scanner {
       return { exact, folded, tail };
     });
     return { carries, hits: hits.all, units: fresh.units };
+  }
+
+  /**
+   * Looks for what is more than words alone: keys, numbers, and texts that are hidden in this one.
+   * @param from what ends before has been seen
+   */
+  look(text: string, from: number): readonly Hit[] {
+    const hits = new Hits();
+    this.#look(text, from, hits, 0);
+    return hits.all;
   }
 
   /** Where the automata stand behind a text that is too short to forget what was before; undefined where it is not. */
@@ -184,13 +196,13 @@ class Hits {
   }
 }
 
-function pairForm(high: number, low: number): string {
+export function pairForm(high: number, low: number): string {
   return isHighSurrogate(high) ? foldedForm((high - 0xd800) * 0x400 + (low - 0xdc00) + 0x10000) : '';
 }
 
 /** What has to be kept of a text for what is split behind it. A copy: a part of a string keeps all of it in memory. */
 export function tailOf(before: string, text: string): string {
-  const end = text.length >= MAX_RUN ? text.slice(-MAX_RUN) : before + text;
-  const start = Math.max(0, end.length - MAX_RUN, Math.min(openRun(end), end.length - TAIL));
+  const end = text.length >= MOST_TAIL ? text.slice(-MOST_TAIL) : before + text;
+  const start = Math.max(0, end.length - MOST_TAIL, Math.min(openRun(end), end.length - TAIL));
   return Buffer.from(end.slice(start), 'utf16le').toString('utf16le');
 }

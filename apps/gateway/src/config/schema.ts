@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { classifier } from './classifier-schema.js';
 
 const MIB = 1024 * 1024;
 
@@ -101,6 +102,27 @@ const store = z.strictObject({
   retentionDays: z.number().positive().max(36_500).default(30),
 });
 
+/** What input, and output, is held against: see docs/safety.md. */
+const safety = z.strictObject({
+  /**
+   * `gate`: nothing reaches an engine before its verdict is there. `race`: inference starts beside a classifier, and its
+   * output waits for the verdict.
+   */
+  input: z.enum(['off', 'gate', 'race']).default('gate'),
+  /** Whether what models write is looked through before it is shown. */
+  output: z.enum(['off', 'on']).default('off'),
+  /** Rule packs: `default` for the one that comes with the server, or files. */
+  packs: z.array(z.string().min(1)).default(['default']),
+  /** Asked about what the rules let through; by default nobody is. */
+  classifier: classifier.optional(),
+  /** What happens when the classifier does not answer: `closed` refuses, `open` goes on and says so. */
+  failure: z.enum(['closed', 'open']).default('closed'),
+  /** Decisions that are logged: those that are worth a look, or all. */
+  audit: z.enum(['off', 'findings', 'all']).default('findings'),
+  /** Whether the log shows what was decided about; never of responses with `store: false`. */
+  auditText: z.boolean().default(false),
+});
+
 /** Limits of the server, each with its reason, on one screen. */
 const limits = z.strictObject({
   /** Bytes of one WebSocket message; Codex and others fall back to HTTP above 16 MiB. */
@@ -195,6 +217,7 @@ export const configSchema = z.strictObject({
   models: z.record(z.string(), model).default({}),
   store: store.prefault({}),
   images: images.prefault({}),
+  safety: safety.prefault({}),
   metrics: metrics.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
@@ -202,5 +225,6 @@ export const configSchema = z.strictObject({
 
 export type Config = z.output<typeof configSchema>;
 export type StoreConfig = Config['store'];
+export type SafetyConfig = Config['safety'];
 export type Limits = Config['limits'];
 export type ModelConfig = Config['models'][string];

@@ -9,18 +9,22 @@ import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import type { Answered, AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
+import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
-import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
+import { enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
+import { OutputBlocked, type GuardedAssembler } from './guarded-assembler.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
+import type { SafetyGate } from './safety-gate.js';
 import { sample, type SamplingResult } from './sampling.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
   readonly pipeline: Pipeline;
   readonly sealer: Sealer;
+  readonly safety: SafetyGate;
   readonly assembler: ResponseAssembler;
   readonly control: ResponseControl;
   readonly lifecycle: TurnLifecycle;
@@ -30,6 +34,7 @@ export interface AnsweringParts {
 }
 
 const INTERRUPTED: Ending = { status: 'incomplete', reason: 'interrupted' };
+const FILTERED: Ending = { status: 'incomplete', reason: 'content_filter' };
 
 /**
  * From an admitted turn to the end of its output: preparation, compaction where it is asked for or due, and sampling,
@@ -41,6 +46,7 @@ export class Answering {
   #turn: TurnContext;
   #artifacts: Artifacts | undefined;
   readonly #output: TurnItem[] = [];
+  readonly #guard: GuardedAssembler;
   #folded = 0;
   /** Calls among what is folded. */
   #callsMade = 0;
@@ -53,6 +59,7 @@ export class Answering {
   constructor(turn: TurnContext, parts: AnsweringParts) {
     this.#turn = turn;
     this.#parts = parts;
+    this.#guard = parts.safety.guard(parts.assembler);
     // Of the turn, not of the connection: a signal that lives as long would keep all that were derived from it.
     this.#signal = AbortSignal.any([turn.signal, parts.control.interrupted]);
   }
@@ -62,19 +69,49 @@ export class Answering {
    * @param previous artifacts of the response that the turn was folded behind
    */
   async run(previous: Artifacts | undefined): Promise<Answered> {
+    const { safety } = this.#parts;
+    const answered = await this.#answered(previous);
+    safety.ended(this.#guard, this.#turn);
+    return { ...answered, safety: safety.shown(this.#artifacts, answered.failure, this.#guard) };
+  }
+
+  async #answered(previous: Artifacts | undefined): Promise<Answered> {
+    const { assembler, sink, safety, pipeline } = this.#parts;
     try {
-      this.#artifacts = await this.#parts.pipeline.run(this.#turn, previous, 'preparation');
+      const prepared = await pipeline.run(this.#turn, previous, 'preparation');
+      this.#artifacts = this.#races() ? prepared : await safety.settled(prepared);
       const { ending, failure } = await this.#steps();
       return { ending, failure, usage: this.#usage, chain: this.#chain() };
     } catch (thrown) {
-      const { assembler, sink } = this.#parts;
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
+      if (thrown instanceof OutputBlocked) {
+        return { ending: FILTERED, usage: thrown.usage, chain: this.#chain() };
+      }
       const usage = this.#usage.total_tokens === 0 ? usageOf(this.#counted, 0, 0, undefined) : this.#usage;
+      // Nothing goes on from a chain whose verdict is not there.
+      const refusal = await this.#refusal();
       const stopped = this.#stopped();
-      if (stopped !== undefined) return { ...stopped, usage, chain: this.#chain() };
-      const failure = ApiError.from(thrown);
+      if (stopped !== undefined && refusal === undefined) return { ...stopped, usage, chain: this.#chain() };
+      const failure = refusal ?? ApiError.from(thrown);
       return { ending: failedBy(failure), failure, usage };
+    }
+  }
+
+  /** Whether inference starts before the verdict on its input is there. What is compacted is settled first. */
+  #races(): boolean {
+    const { generate, compacts, compactThreshold } = this.#turn.request;
+    return this.#parts.safety.races && generate && !compacts && compactThreshold === undefined;
+  }
+
+  /** Why the chain may not be gone on from, once that is known. */
+  async #refusal(): Promise<ApiError | undefined> {
+    if (this.#artifacts === undefined) return undefined;
+    try {
+      this.#artifacts = await this.#parts.safety.settled(this.#artifacts);
+      return undefined;
+    } catch (thrown) {
+      return ApiError.from(thrown);
     }
   }
 
@@ -127,12 +164,19 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline } = this.#parts;
+    const { assembler, sink, sealer, pipeline, safety } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
     const artifacts = this.#known();
     const turn = this.#turn;
-    const { text, usage } = await summarise({ turn, artifacts, pipeline, sealer, signal: this.#signal });
+    const { text, usage } = await summarise({
+      turn,
+      artifacts,
+      pipeline,
+      sealer,
+      safety,
+      signal: this.#signal,
+    });
     this.#streaming();
     const { contextTokens } = artifactOf(artifacts, Routing);
     const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
@@ -148,14 +192,15 @@ export class Answering {
 
   /** @param read tokens that the model reads for the first time in this response */
   async #sample(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink, sealer } = this.#parts;
+    const { assembler, control, sink, sealer, safety } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
-    const { engine, format, contextTokens } = artifactOf(artifacts, Routing);
+    const engine = ClearedEngine.of(artifacts, safety);
+    const { format, contextTokens } = artifactOf(artifacts, Routing);
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = engine.bindsJson === true ? schemaOf(settings.format) : undefined;
+    const answerSchema = engine.bindsJson ? schemaOf(settings.format) : undefined;
     const before = this.#usage;
     this.#dispatched();
     const result = await sample({
@@ -164,7 +209,7 @@ export class Answering {
         ...engineSettings(this.#turn, artifacts, sealer),
         maxTokens: this.#tokensLeft(contextTokens),
       },
-      promptWith: (ending) => enginePrompt(artifacts, ending),
+      promptWith: (ending) => engine.prompt(ending),
       folded: this.#folded,
       promptTokens: read,
       contextTokens,
@@ -179,14 +224,20 @@ export class Answering {
       }),
       answerSchema,
       check: answerCheck(settings.format),
-      assembler,
+      assembler: this.#guard,
       sink,
-      signal: this.#signal,
+      signal: AbortSignal.any([this.#signal, this.#guard.signal]),
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
-    this.#usage = sumOf(before, withoutKnown(result.usage, before));
-    return result;
+    const usage = withoutKnown(result.usage, before);
+    this.#usage = sumOf(before, sumOf(usage, usageOf(0, engine.withheld, 0, undefined)));
+    const refusal = await this.#refusal();
+    if (refusal !== undefined) return { ...result, ending: failedBy(refusal), failure: refusal };
+    if (!this.#guard.blocked) return result;
+    const unfinished = assembler.discardOpen();
+    if (unfinished.length > 0) sink.send(unfinished);
+    return { ending: FILTERED, usage: result.usage };
   }
 
   /** Whether the response goes on: once the client has answered its calls, where it is open for that. */
@@ -250,7 +301,8 @@ export class Answering {
     request = this.#turn.request,
   ): Promise<void> {
     const turn = this.#turn.next(items, phase, request);
-    this.#artifacts = await this.#parts.pipeline.run(turn, this.#known());
+    const { pipeline, safety } = this.#parts;
+    this.#artifacts = await safety.settled(await pipeline.run(turn, this.#known()));
     this.#turn = turn;
     this.#output.push(...items);
     this.#folded = this.#parts.assembler.items.length;

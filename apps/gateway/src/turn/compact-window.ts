@@ -1,5 +1,6 @@
 import { historyOf, KEPT_CHARACTERS, rulesOf, summaryItem, usersOf } from '@turnpike/conversation';
 import {
+  ApiError,
   mintId,
   type CompactionItem,
   type MessageItem,
@@ -13,6 +14,7 @@ import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf } from './beginning.js';
 import { summarise } from './compacting.js';
+import { OutputBlocked } from './guarded-assembler.js';
 import type { TurnParts } from './turn-run.js';
 
 /** A conversation made short: the input of a new one. */
@@ -40,8 +42,8 @@ export async function compactWindow(
   const id = mintId('response');
   const history = () => historyOf(base);
   const turn = new TurnContext({ id, tenant, request, items, known, history });
-  const artifacts = await parts.pipeline.run(turn, base?.artifacts);
-  const { text, usage } = await summarise({ turn, artifacts, ...parts, signal });
+  const artifacts = await parts.safety.settled(await parts.pipeline.run(turn, base?.artifacts));
+  const { text, usage } = await summarise({ turn, artifacts, ...parts, signal }).catch(refused);
   const all = shownItems([...turn.history(), ...turn.items]).entries.map(({ item }) => item);
   const { addedTools } = artifactOf(artifacts, Validation);
   // A token of some languages is one character.
@@ -59,4 +61,11 @@ export async function compactWindow(
     output: [...users, { type: 'compaction', id: mintId('compaction'), encrypted_content }],
     usage,
   };
+}
+
+function refused(thrown: unknown): never {
+  if (!(thrown instanceof OutputBlocked)) throw thrown;
+  throw new ApiError('content_blocked', {
+    message: 'The summary was refused by the content policy of this server.',
+  });
 }

@@ -13,7 +13,9 @@ import {
 } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
-import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
+import { ClearedEngine } from './cleared-engine.js';
+import { enginePromptLength, engineSettings } from './engine-prompt.js';
+import type { SafetyGate } from './safety-gate.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -25,6 +27,7 @@ export interface SummaryInput {
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
   readonly sealer: Pick<Sealer, 'saltOf'>;
+  readonly safety: SafetyGate;
   readonly signal: AbortSignal;
 }
 
@@ -36,20 +39,25 @@ export interface Summary {
 /**
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
- * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own
+ * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own.
+ *   OutputBlocked for a summary that may not be shown
  */
 export async function summarise({
   turn,
   artifacts,
   pipeline,
   sealer,
+  safety,
   signal,
 }: SummaryInput): Promise<Summary> {
-  const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
-  const { engine, format, contextTokens } = artifactOf(asked, Routing);
+  const asked = await safety.settled(
+    await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts),
+  );
+  const engine = ClearedEngine.of(asked, safety);
+  const { format, contextTokens } = artifactOf(asked, Routing);
   const { effort } = artifactOf(asked, Rendering).head.key;
   const opened = format.generationPrompt(effort, { kind: 'answer' });
-  const prompt = enginePrompt(asked, { opened });
+  const prompt = engine.prompt({ opened });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {
@@ -72,7 +80,9 @@ export async function summarise({
   }
   read(parser.finish('stop'));
   if (text.trim() === '') throw new ApiError('compaction_failed');
-  return { text: text.trim(), usage: usageOf(prompt.length, sampled, 0, { cachedTokens }) };
+  const usage = usageOf(prompt.length, sampled, 0, { cachedTokens });
+  safety.requireShown(text, usage);
+  return { text: text.trim(), usage };
 }
 
 /** Notes are text, whatever format answers have. */

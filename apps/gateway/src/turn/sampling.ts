@@ -1,4 +1,4 @@
-import type { Ending, ResponseAssembler } from '@turnpike/assembly';
+import type { Ending } from '@turnpike/assembly';
 import type { FinishReason, Format } from '@turnpike/formats';
 import type { EngineClient, EngineUsage, GenerateRequest } from '@turnpike/inference';
 import { ApiError, type Tool, type Usage } from '@turnpike/protocol';
@@ -6,6 +6,7 @@ import type { PromptEnding } from '@turnpike/rendering';
 import type { AnswerCheck } from '@turnpike/validation';
 import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
+import type { OutputAssembler } from './guarded-assembler.js';
 import { answerFault, type OutputRules } from './output-rules.js';
 import { usageOf } from './usage.js';
 
@@ -30,7 +31,7 @@ export interface SamplingInput {
   readonly answerSchema?: Readonly<Record<string, unknown>> | undefined;
   /** What a completed answer has to pass. */
   readonly check?: AnswerCheck | undefined;
-  readonly assembler: ResponseAssembler;
+  readonly assembler: OutputAssembler;
   readonly sink: EventSink;
   /** Ends with the client, or when it interrupts the response. */
   readonly signal: AbortSignal;

@@ -13,12 +13,14 @@ import { commit, keep } from './commit.js';
 import { failedBy } from './ending.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
+import type { SafetyGate } from './safety-gate.js';
 import { logTurn, type FinishedTurn } from './turn-log.js';
 import { countTurn } from './turn-metrics.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
+  readonly safety: SafetyGate;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
   /** Most bytes that lifecycle events spend on tools and instructions. */
@@ -56,7 +58,7 @@ export class TurnRun {
       const assembler = this.#begin(admitted);
       return await this.#end(turn, beginning, assembler, await this.#answer(turn, beginning, assembler));
     } catch (thrown) {
-      if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
+      if (!isRefusedContent(thrown)) this.#evict(request.previousResponseId);
       throw thrown;
     } finally {
       signal.removeEventListener('abort', onGone);
@@ -116,13 +118,14 @@ export class TurnRun {
     turn: TurnContext,
     beginning: Beginning,
     assembler: ResponseAssembler,
-    { usage, chain, control, ...result }: Ended,
+    { usage, chain, control, safety, ...result }: Ended,
   ): Promise<TurnOutcome> {
     const { sink, request, background, signal } = this.#input;
     const store = background ?? this.#parts.store;
     let { ending, failure } = result;
     if (background !== undefined && signal.aborted && isCutOff(ending)) ending = background.cutOff();
     let node: ResponseNode | undefined;
+    if (safety !== undefined) assembler.extend({ safety });
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
     if (!isOver(ending) && chain !== undefined && this.#isKept()) {
       try {
@@ -134,9 +137,7 @@ export class TurnRun {
       }
     }
     if (isOver(ending) && request.store) await keep({ assembler, beginning, input: this.#input, store });
-    if (ending.status === 'failed' && request.previousResponseId !== undefined) {
-      this.#evict(request.previousResponseId);
-    }
+    if (ending.status === 'failed' && !isRefusedContent(failure)) this.#evict(request.previousResponseId);
     this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
     sink.send([assembler.terminal()]);
     if (node !== undefined)
@@ -161,9 +162,9 @@ export class TurnRun {
   }
 
   /** A continuation that failed takes its parent out of the connection's cache; one whose client left does not. */
-  #evict(parentId: string): void {
+  #evict(parentId: string | undefined): void {
     const { connection, signal } = this.#input;
-    if (!signal.aborted) connection?.cache.failed(parentId, connection.lane);
+    if (!signal.aborted && parentId !== undefined) connection?.cache.failed(parentId, connection.lane);
   }
 }
 
@@ -176,6 +177,13 @@ function isSteerable(request: ResponseRequest): boolean {
 /** Whether a response ends in a way that nothing can follow. */
 function isOver({ status }: Ending): boolean {
   return status === 'failed' || status === 'cancelled';
+}
+
+/** Whether it was for its content: the client can leave that out, and go on from where it was. */
+function isRefusedContent(thrown: unknown): boolean {
+  return (
+    thrown instanceof ApiError && (thrown.code === 'content_blocked' || thrown.code === 'safety_unavailable')
+  );
 }
 
 /** Whether a response ends because its signal did. */

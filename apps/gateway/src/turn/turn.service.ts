@@ -9,6 +9,7 @@ import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
+import { SafetyGate } from './safety-gate.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 import { TurnRun, type TurnParts } from './turn-run.js';
@@ -23,6 +24,7 @@ export class TurnService {
     @Inject(STORE) store: ResponseStore,
     @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
+    @Inject(SafetyGate) safety: SafetyGate,
     @Inject(CONFIG) config: Config,
   ) {
     this.#parts = {
@@ -30,6 +32,7 @@ export class TurnService {
       store,
       conversations,
       sealer,
+      safety,
       replays: new ReplayIndex(config.limits.replayBytes),
       keepAliveMs: config.limits.keepAliveMs,
       echoBytes: config.limits.echoBytes,
