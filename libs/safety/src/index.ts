@@ -10,3 +10,7 @@ export type { SafetyState } from './state.js';
 export { headTexts, itemTexts, type VisibleText } from './texts.js';
 export { ContentBlocked, type Finding, type SafetyOutcome, type Verdict } from './verdict.js';
 export { CLASSIFIER, SafetyModule, type SafetyModuleOptions } from './safety.module.js';
+export { Cascade } from './adapters/cascade.js';
+export { ChatGuard } from './adapters/chat-guard.js';
+export { LLAMA_GUARD, safeguard } from './adapters/dialects.js';
+export { ModerationsClassifier } from './adapters/moderations.js';

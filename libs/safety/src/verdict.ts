@@ -33,10 +33,14 @@ export class ContentBlocked extends ApiError {
   constructor(categories: readonly Category[], param: string) {
     super('content_blocked', {
       param,
-      message: `The input was refused by the content policy of this server (${categories.join(', ')}).`,
+      message: `The input was refused by the content policy of this server${named(categories)}.`,
     });
     this.categories = categories;
   }
+}
+
+function named(categories: readonly Category[]): string {
+  return categories.length === 0 ? '' : ` (${categories.join(', ')})`;
 }
 
 /** Seconds after which a client may try again where no classifier could be asked. */
