@@ -84,9 +84,10 @@ export function* unseenTexts(text: string, from: number): Generator<HiddenText> 
 }
 
 function* taggedTexts(text: string, from: number): Generator<HiddenText> {
+  const first = text.indexOf(TAG_PLANE);
   let spelled = '';
-  let before = 0;
-  for (let at = text.indexOf(TAG_PLANE); at < text.length;) {
+  let before = text.codePointAt(Math.max(0, first - 2)) ?? 0;
+  for (let at = first; at < text.length;) {
     const code = text.codePointAt(at) ?? 0;
     const letter = code - TAG_BASE;
     if (letter >= 0x20 && letter <= 0x7e) spelled += String.fromCharCode(letter);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { OutputEvent } from '@turnpike/formats';
 import { MOST_HELD, OutputScanner } from './output-scanner.js';
 import { testRules } from './testing/chain.js';
+import { MARKER } from './testing/marker.js';
 
-const MARKER = ['TURNPIKE', 'SAFETY', 'TEST', 'BLOCK'].join('-');
 const rules = testRules();
 
 const open: OutputEvent = { kind: 'open', header: { type: 'message', phase: 'final_answer' } };

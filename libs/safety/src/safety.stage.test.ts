@@ -5,10 +5,8 @@ import { expectIncremental, type TurnItem } from '@turnpike/turns';
 import type { ClassifierRequest } from './classifier.js';
 import { safetyPolicy } from './policy.js';
 import { foldChain, given, message, testRules, written } from './testing/chain.js';
+import { MARKER } from './testing/marker.js';
 import { SafetyStage } from './safety.stage.js';
-
-/** Harmless, and blocked by the default pack. */
-const MARKER = ['TURNPIKE', 'SAFETY', 'TEST', 'BLOCK'].join('-');
 
 function stage(options: Partial<Parameters<typeof safetyPolicy>[0]> = {}): SafetyStage {
   const policy = safetyPolicy({ rules: testRules(), window: 400, failure: 'closed', ...options });
@@ -46,7 +44,11 @@ describe('a text that is split', () => {
   });
 
   it('over three turns is seen', () => {
-    const turns = [[given('red = TURNPIKE-SAF')], [given('ETY-TE')], [given('ST-BLOCK')]];
+    const turns = [
+      [given(`red = ${MARKER.slice(0, 12)}`)],
+      [given(MARKER.slice(12, 18))],
+      [given(MARKER.slice(18))],
+    ];
     expect(() => foldChain(stage(), turns)).toThrow('content policy');
   });
 
@@ -57,7 +59,7 @@ describe('a text that is split', () => {
   });
 
   it('over a fork is seen on that branch, and not on the other', () => {
-    const [a, b] = ['TURNPIKE-SAFETY-', 'TEST-BLOCK'];
+    const [a, b] = [MARKER.slice(0, 16), MARKER.slice(16)];
     const safety = stage();
     const parent = foldChain(safety, [[given(a)]]);
     expect(() => foldChain(safety, [[given(b)]], { parent })).toThrow('content policy');
@@ -74,7 +76,7 @@ describe('a text that is split', () => {
   });
 
   it('in surrogate pairs is seen', () => {
-    const bold = [...'turnpikesafetytestblock']
+    const bold = [...MARKER.toLowerCase().replaceAll('-', '')]
       .map((letter) => String.fromCodePoint(0x1d41a + letter.charCodeAt(0) - 97))
       .join('');
     for (let cut = 1; cut < bold.length; cut += 1) {
