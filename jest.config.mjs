@@ -3,6 +3,8 @@ export default {
   testEnvironment: 'node',
   // The machine may be slow or busy; a time-out is for a test that hangs.
   testTimeout: 60_000,
+  // Programs that were fetched have packages of their own in there.
+  modulePathIgnorePatterns: ['<rootDir>/.cache/'],
   testMatch: ['<rootDir>/{apps,libs,test}/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

@@ -166,7 +166,7 @@ it('B08: of 40 creates on 20 lanes 16 run, the rest wait; names are limited in n
   const lanes = Array.from({ length: 20 }, (_, index) => `lane${index}`);
   for (const round of [1, 2]) {
     for (const stream_id of lanes)
-      client.send(create({ stream_id, input: `${round} [sim stall=60 tokens=20]` }));
+      client.send(create({ stream_id, input: `${round} [sim stall=400 tokens=20]` }));
   }
   await client.until(() => client.events.filter(isEnd).length === 40);
   let [running, most] = [0, 0];

@@ -98,6 +98,62 @@ describe('a method that an address does not take', () => {
   });
 });
 
+describe('what Node itself would refuse', () => {
+  const POST = 'POST /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n';
+
+  it.each([
+    ['another method', 'BREW /v1/responses HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'invalid_http'],
+    ['no HTTP', 'hello\r\n\r\n', 400, 'invalid_http'],
+    ['no Host', 'GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_http'],
+    ['no Host, of the health', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_http'],
+    ['an expectation', `${POST}Expect: a-coffee\r\nContent-Length: 0\r\n\r\n`, 417, 'expectation_failed'],
+    ['large headers', `${POST}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['two lengths', `${POST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx`, 400, 'invalid_http'],
+  ])('is answered with JSON and a request id: %s', async (_, request, status, code) => {
+    const [head = '', body = ''] = (await raw(request)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head).toMatch(/^x-request-id: req_\w+$/im);
+    expect(JSON.parse(body)).toMatchObject({ error: { code } });
+  });
+
+  it('is not put into an answer that has begun', async () => {
+    const body = JSON.stringify({ model: 'sim', stream: true, input: 'x [sim reason=0 stall=60000]' });
+    const head = `${POST.replace('close', 'keep-alive')}Content-Length: ${body.length}\r\n\r\n`;
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (data: Buffer) => {
+      answer += data.toString();
+      if (answer.includes('output_text.delta')) socket.write('hello\r\n\r\n');
+    });
+    socket.write(head + body);
+    await once(socket, 'close');
+    expect(answer).not.toContain('invalid_http');
+  });
+});
+
+describe('what a list is asked to include', () => {
+  it.each([
+    '/v1/responses/resp_1/input_items',
+    '/v1/responses/resp_1',
+    '/v1/conversations/conv_1/items',
+    '/v1/conversations/conv_1/items/msg_1',
+  ])('has to be something that there is: %s', async (path) => {
+    for (const [query, param] of [
+      ['include=everything', 'include[0]'],
+      ['include[]=reasoning.encrypted_content&include[]=x', 'include[1]'],
+      ['include%5B2%5D=x', 'include[2]'],
+    ] as const) {
+      const answer = await fetch(`${app.url}${path}?${query}`);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { code: 'invalid_value', param } });
+    }
+    const known = await fetch(
+      `${app.url}${path}?include[]=reasoning.encrypted_content&include=message.output_text.logprobs`,
+    );
+    expect(known.status).toBe(404);
+  });
+});
+
 describe('an upgrade', () => {
   const HEAD =
     'GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n';

@@ -144,7 +144,7 @@ describe('an image behind a URL', () => {
       config,
       [
         'port: 0',
-        `engines: { engine: { url: "${engine.url}", images: content_parts } }`,
+        `engines: { engine: { url: "${engine.url}", kind: vllm, structuredOutputs: false, images: content_parts } }`,
         'models:',
         '  sim: { engine: engine, contextTokens: 100000, images: { tokens: tiles } }',
         '  flat: { engine: engine, engineModel: sim, contextTokens: 100000, images: { tokens: fixed, each: 7 } }',

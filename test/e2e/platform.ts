@@ -89,11 +89,19 @@ export class App {
 /** A fast engine: tests are about what is said, not when. */
 export const FAST = ['--tps', '100000', '--ttft-ms', '0', '--prefill-us-per-token', '0'];
 
-/** The gateway with its built-in engine, as `npm start` runs it. */
-export function startPlatform(
+/** The gateway with its built-in engine, as `npm start` runs it, but for looking for engines of whoever runs the tests. */
+export async function startPlatform(
   options: { sim?: readonly string[]; env?: Record<string, string> } = {},
 ): Promise<App> {
-  return App.start('gateway', [`--sim=${(options.sim ?? FAST).join(' ')}`], { PORT: '0', ...options.env });
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const config = join(folder, 'turnpike.yaml');
+  writeFileSync(config, 'discovery: false');
+  const args = ['--config', config, `--sim=${(options.sim ?? FAST).join(' ')}`];
+  try {
+    return await App.start('gateway', args, { PORT: '0', ...options.env });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The gateway in front of an engine of the test's own. */
@@ -107,7 +115,7 @@ export async function startGateway(
     config,
     [
       'port: 0',
-      `engines: { engine: { url: "${engineUrl}" } }`,
+      `engines: { engine: { url: "${engineUrl}", kind: vllm, structuredOutputs: false } }`,
       'models: { sim: { engine: engine, contextTokens: 1000000 } }',
       ...extra,
     ].join('\n'),

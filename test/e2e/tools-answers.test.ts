@@ -133,7 +133,7 @@ describe('an engine that takes a grammar', () => {
       config,
       [
         'port: 0',
-        `engines: { engine: { url: "${recorder.url}", structuredOutputs: vllm } }`,
+        `engines: { engine: { url: "${recorder.url}", kind: vllm } }`,
         'models: { sim: { engine: engine } }',
       ].join('\n'),
     );

@@ -32,7 +32,7 @@ describe('the way to an engine', () => {
       'apps/gateway/src/turn/cleared-engine.ts',
       'apps/gateway/src/turn/compacting.ts',
       'apps/gateway/src/turn/racing-engine.ts',
-      'apps/gateway/src/turn/sampling.ts',
+      'apps/gateway/src/turn/token-generations.ts',
     ]);
   });
 
@@ -51,6 +51,7 @@ describe('the way to an engine', () => {
       generate: () => {
         throw new Error('the engine was called');
       },
+      capabilities: () => Promise.reject(new Error('the engine was asked')),
       close: () => Promise.resolve(),
     };
     const artifacts = new Map<string, unknown>([

@@ -22,7 +22,11 @@ beforeAll(async () => {
     sealingKeyFile: `/tmp/turnpike-own-classifier-${process.pid}.key`,
     log: 'silent',
   });
-  app = await createGateway(config, SafetyModule.register({ classifier: ProjectNames, providers: [Projects] }));
+  app = await createGateway(
+    config,
+    [],
+    SafetyModule.register({ classifier: ProjectNames, providers: [Projects] }),
+  );
   await app.listen(0, '127.0.0.1');
 });
 afterAll(async () => {

@@ -51,7 +51,7 @@ export class RetentionPlatform {
         'port: 0',
         this.#store,
         `keys: [{ name: k, tenant: ${TENANT}, sha256: "${createHash('sha256').update(key).digest('hex')}" }]`,
-        `engines: { engine: { url: "${engine.url}", images: content_parts }, faulty: { url: "${faulty.url}" } }`,
+        `engines: { engine: { url: "${engine.url}", kind: vllm, structuredOutputs: false, images: content_parts }, faulty: { url: "${faulty.url}", kind: vllm, structuredOutputs: false } }`,
         'models:',
         '  sim: { engine: engine, contextTokens: 1000000, images: { tokens: fixed, each: 1000 } }',
         '  short: { engine: engine, engineModel: sim, contextTokens: 2000 }',

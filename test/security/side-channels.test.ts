@@ -77,7 +77,7 @@ it('a conversation that is sent whole is recognised as the tenant’s own, and a
 
 it('the health of the server says nothing about who uses it', async () => {
   const health = await fetch(`${app.url}/health`);
-  expect(await health.json()).toEqual({ status: 'ok' });
+  expect(await health.json()).toEqual({ status: 'ok', engines: { sim: 'ready' } });
 });
 
 it('a full queue of one is an empty one of another', async () => {

@@ -22,6 +22,7 @@ const FORMAT = harmony();
 const encoder = new TokenEncoder(FORMAT.tokenizer);
 const unused: EngineClient = {
   name: 'unused',
+  capabilities: () => Promise.reject(new Error('not asked here')),
   generate: () => {
     throw new Error('no engine is called here');
   },

@@ -1,10 +1,17 @@
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MARKERS, parseScript } from './model/markers.js';
-import { DEFAULT_SETTINGS, type EngineSettings } from './settings.js';
+import {
+  DEFAULT_GGUF_SETTINGS,
+  DEFAULT_SETTINGS,
+  type EngineSettings,
+  type GgufSettings,
+} from './settings.js';
 
 /** What the command line asks for. */
 export type Command =
-  | { readonly kind: 'serve'; readonly settings: EngineSettings }
+  | { readonly kind: 'simulated'; readonly settings: EngineSettings }
+  | { readonly kind: 'gguf'; readonly settings: GgufSettings }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' };
 
@@ -14,15 +21,25 @@ export class UsageError extends Error {}
 interface Flag {
   /** As typed, without the dashes. */
   readonly flag: string;
-  readonly setting: keyof EngineSettings;
+  readonly setting: keyof EngineSettings | keyof GgufSettings;
   /** What the value is, for the help. */
   readonly value: string;
   readonly meaning: string;
   /** @throws UsageError */
   readonly read: (text: string, flag: string) => string | number;
+  /** The only kind of model it is for; left out, both. */
+  readonly only?: 'simulated' | 'gguf';
 }
 
 const FLAGS: readonly Flag[] = [
+  {
+    flag: 'gguf',
+    setting: 'gguf',
+    value: 'FILE',
+    meaning: 'serves the model in this file, with llama.cpp',
+    read: text,
+    only: 'gguf',
+  },
   { flag: 'host', setting: 'host', value: 'ADDRESS', meaning: 'address to listen on', read: text },
   {
     flag: 'port',
@@ -38,6 +55,7 @@ const FLAGS: readonly Flag[] = [
     value: 'N',
     meaning: 'tokens a second, for each request',
     read: decimal(0.01, 1_000_000),
+    only: 'simulated',
   },
   {
     flag: 'ttft-ms',
@@ -45,6 +63,7 @@ const FLAGS: readonly Flag[] = [
     value: 'MS',
     meaning: 'time to first token, without prefill',
     read: decimal(0, 600_000),
+    only: 'simulated',
   },
   {
     flag: 'prefill-us-per-token',
@@ -52,6 +71,7 @@ const FLAGS: readonly Flag[] = [
     value: 'US',
     meaning: 'microseconds for each prompt token not cached',
     read: decimal(0, 1_000_000),
+    only: 'simulated',
   },
   {
     flag: 'context',
@@ -64,8 +84,16 @@ const FLAGS: readonly Flag[] = [
     flag: 'slots',
     setting: 'slots',
     value: 'N',
-    meaning: 'sequences kept by the prefix cache',
+    meaning: 'sequences kept by the prefix cache; with --gguf also those generated at once',
     read: integer(1, 4096),
+  },
+  {
+    flag: 'threads',
+    setting: 'threads',
+    value: 'N',
+    meaning: 'threads that compute',
+    read: integer(1, 1024),
+    only: 'gguf',
   },
   {
     flag: 'script',
@@ -73,6 +101,7 @@ const FLAGS: readonly Flag[] = [
     value: '"KEY=VALUE ..."',
     meaning: 'markers for every request, see below',
     read: script,
+    only: 'simulated',
   },
 ];
 
@@ -81,22 +110,29 @@ export function parseCommand(argv: readonly string[]): Command {
   const values = readFlags(argv);
   if (values.help) return { kind: 'help' };
   if (values.version) return { kind: 'version' };
-  const given = FLAGS.flatMap(({ flag, setting, read }) => {
+  const kind = values.gguf === undefined ? 'simulated' : 'gguf';
+  const given = FLAGS.flatMap(({ flag, setting, read, only = kind }) => {
     const typed = values[flag];
-    return typeof typed === 'string' ? [[setting, read(typed, flag)]] : [];
+    if (typeof typed !== 'string') return [];
+    if (only !== kind) {
+      throw new UsageError(
+        `--${flag} is for ${only === 'gguf' ? 'models of --gguf' : 'the simulated model'} only`,
+      );
+    }
+    return [[setting, read(typed, flag)]];
   });
-  return {
-    kind: 'serve',
-    settings: { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<EngineSettings>) },
-  };
+  const { gguf, ...others } = Object.fromEntries(given) as Partial<EngineSettings & GgufSettings>;
+  if (gguf === undefined) return { kind: 'simulated', settings: { ...DEFAULT_SETTINGS, ...others } };
+  const model = basename(gguf, '.gguf');
+  return { kind: 'gguf', settings: { ...DEFAULT_GGUF_SETTINGS, model, ...others, gguf } };
 }
 
 /** The text of `--help`. */
 export function helpText(): string {
-  const rows = FLAGS.map(({ flag, setting, value, meaning }) => {
-    const preset = DEFAULT_SETTINGS[setting];
-    return [`--${flag} ${value}`, `${meaning} (default ${preset === '' ? 'none' : preset})`] as const;
-  });
+  const rows = FLAGS.map(
+    ({ flag, setting, value, meaning, only }) =>
+      [`--${flag} ${value}`, `${meaning} (default ${presets(setting, only)})`] as const,
+  );
   const all = [
     ...rows,
     ['--help', 'print this and end'] as const,
@@ -105,8 +141,8 @@ export function helpText(): string {
   return [
     'Usage: engine [flags]',
     '',
-    'An inference server with a simulated model that speaks Harmony: token ids in, token ids out,',
-    "over the HTTP of vLLM's /v1/completions.",
+    'An inference server with a simulated model that speaks Harmony, or with a real one from a GGUF file:',
+    "token ids in, token ids out, over the HTTP of vLLM's /v1/completions.",
     '',
     'Flags:',
     ...columns(all),
@@ -116,6 +152,23 @@ export function helpText(): string {
     '',
   ].join('\n');
 }
+
+/** What a setting is without its flag, as text. */
+function presets(setting: Flag['setting'], only: Flag['only']): string {
+  const simulated = new Map<string, string | number>(Object.entries(DEFAULT_SETTINGS)).get(setting);
+  const gguf = GGUF_PRESETS[setting];
+  if (only === 'gguf') return gguf ?? 'none';
+  if (only === 'simulated' || gguf === undefined) return simulated === '' ? 'none' : String(simulated);
+  return `${simulated}; with --gguf ${gguf}`;
+}
+
+/** Where they differ from those of the simulated model. */
+const GGUF_PRESETS: Partial<Record<Flag['setting'], string>> = {
+  model: 'the name of the file',
+  context: '4096, or less where the model was trained with less',
+  slots: String(DEFAULT_GGUF_SETTINGS.slots),
+  threads: 'half of the cores that the machine shows',
+};
 
 function readFlags(argv: readonly string[]): Record<string, string | boolean | undefined> {
   const options = Object.fromEntries(FLAGS.map(({ flag }) => [flag, { type: 'string' as const }]));

@@ -1,10 +1,10 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
-import { CompletionsService } from './completions.service.js';
+import { COMPLETIONS, type Completions } from './completions.js';
 import { errorBody, RequestError } from './http/errors.js';
 import { readBody } from './http/read-body.js';
 import { sendJson } from './http/sinks.js';
-import { type EngineSettings, SETTINGS } from './settings.js';
+import { MODEL_CARD, type ModelCard } from './model-card.js';
 
 /** The routes. Bodies and answers are plain node:http: nothing of the framework is on the way of a token. */
 @Controller()
@@ -12,8 +12,8 @@ export class CompletionsController {
   private readonly startedAt = Math.floor(Date.now() / 1000);
 
   constructor(
-    @Inject(SETTINGS) private readonly settings: EngineSettings,
-    @Inject(CompletionsService) private readonly completions: CompletionsService,
+    @Inject(MODEL_CARD) private readonly card: ModelCard,
+    @Inject(COMPLETIONS) private readonly completions: Completions,
   ) {}
 
   @Post('v1/completions')
@@ -29,7 +29,7 @@ export class CompletionsController {
 
   @Get('v1/models')
   models(): object {
-    const { model, context } = this.settings;
+    const { model, context } = this.card;
     const card = {
       id: model,
       object: 'model',

@@ -15,9 +15,6 @@ export const systemScheduler: Scheduler = {
   },
 };
 
-/** Injection token of the scheduler. */
-export const SCHEDULER = Symbol('Scheduler');
-
 /** Absorbs rounding where an instant was computed from a count and is turned back into one. */
 const EPSILON = 1e-6;
 

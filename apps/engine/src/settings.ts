@@ -1,4 +1,6 @@
-/** What a running engine is told on its command line. */
+import { type ModelOptions } from './llama/load-model.js';
+
+/** What an engine with the simulated model is told on its command line. */
 export interface EngineSettings {
   readonly host: string;
   /** 0 takes any free port. */
@@ -31,5 +33,19 @@ export const DEFAULT_SETTINGS: EngineSettings = {
   script: '',
 };
 
-/** Injection token of the settings. */
-export const SETTINGS = Symbol('EngineSettings');
+/** The same for a model that llama.cpp runs. */
+export interface GgufSettings extends ModelOptions {
+  readonly host: string;
+  readonly port: number;
+  /** The one model served. */
+  readonly model: string;
+}
+
+/** Undefined is decided when the file has been read. */
+export const DEFAULT_GGUF_SETTINGS: Omit<GgufSettings, 'gguf' | 'model'> = {
+  host: DEFAULT_SETTINGS.host,
+  port: DEFAULT_SETTINGS.port,
+  context: undefined,
+  slots: 4,
+  threads: undefined,
+};

@@ -50,12 +50,18 @@ export interface State {
   tokens_generated: number;
   ids_parsed: number;
   slow_bodies: number;
-  last: { prompt_tokens: number; cached_tokens: number; completion_tokens: number; aborted: boolean };
+  last: {
+    prompt_tokens: number;
+    cached_tokens: number;
+    completion_tokens: number;
+    finish_reason: string | null;
+    aborted: boolean;
+  };
 }
 
 /** A client of an engine that listens on a free port. */
 export class EngineClient {
-  private constructor(
+  constructor(
     readonly url: string,
     readonly close: () => Promise<void>,
   ) {}

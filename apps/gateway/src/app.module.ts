@@ -1,9 +1,9 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
-import { CatalogueRouter, Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
+import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { SafetyModule, SafetyStage } from '@turnpike/safety';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
@@ -24,6 +24,7 @@ import { ModelsController } from './http/models.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { shownError } from './log.js';
+import { ModelCatalogue } from './routing/model-catalogue.js';
 import { safetyProviders } from './safety/safety.providers.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
@@ -34,8 +35,15 @@ import { ResponsesGateway } from './websocket/responses.gateway.js';
 /** The front door, wired from its configuration. */
 @Module({})
 export class AppModule {
-  /** @param safety of one's own classifier: `SafetyModule.register({ classifier: MyClassifier })` */
-  static register(config: Config, safety: DynamicModule = SafetyModule.register()): DynamicModule {
+  /**
+   * @param own providers that take the place of those with the same token, as a router of your own does
+   * @param safety a classifier of your own: `SafetyModule.register({ classifier: MyClassifier })`
+   */
+  static register(
+    config: Config,
+    own: readonly Provider[] = [],
+    safety: DynamicModule = SafetyModule.register(),
+  ): DynamicModule {
     return {
       module: AppModule,
       imports: [safety],
@@ -65,10 +73,11 @@ export class AppModule {
         },
         Formats,
         Engines,
+        ModelCatalogue,
         {
           provide: ROUTER,
-          inject: [Engines, Formats],
-          useFactory: (engines: Engines, formats: Formats) => routerOf(config, engines, formats),
+          inject: [ModelCatalogue],
+          useFactory: (catalogue: ModelCatalogue) => catalogue.router,
         },
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
@@ -90,6 +99,7 @@ export class AppModule {
         TurnService,
         AddedItems,
         ResponsesGateway,
+        ...own,
       ],
     };
   }
@@ -106,20 +116,4 @@ function sealerOf({ sealingKeyFile }: Config): Sealer {
 
 function imageLoaderOf({ images: { fetch, maxBytes, ...options } }: Config): ImageLoader {
   return new ImageLoader({ maxBytes, fetcher: fetch ? new ImageFetcher(options) : undefined });
-}
-
-function routerOf(config: Config, engines: Engines, formats: Formats): RouterStrategy {
-  return new CatalogueRouter(
-    Object.entries(config.models).map(([model, { engine, engineModel, format, contextTokens, images }]) => {
-      const client = engines.get(engine);
-      return {
-        model,
-        engineModel: engineModel ?? model,
-        format: formats.get(format),
-        contextTokens,
-        engine: client,
-        images: client.takesImages === true ? images : undefined,
-      };
-    }),
-  );
 }

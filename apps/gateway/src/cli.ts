@@ -6,8 +6,9 @@ export const HELP = `turnpike - OpenAI's Responses API with WebSocket mode, in f
 Usage: npm start -- [options]
 
 Options:
-  --config FILE   YAML configuration (see turnpike.example.yaml); without it, or without models in it,
-                  the built-in scripted model is served as 'sim'
+  --config FILE   YAML configuration (see turnpike.example.yaml); without engines and models
+                  in it, the built-in scripted model is served as 'sim', and engines
+                  that run on this machine are looked for
   --sim="ARGS"    options for the built-in engine, quoted as in a shell:
                   --sim="--tps 200 --script 'calls=2 reason=0'"
   --help          show this text

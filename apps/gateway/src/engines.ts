@@ -1,30 +1,63 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { VllmCompletions, type EngineClient } from '@turnpike/inference';
+import { createEngine, type EngineClient } from '@turnpike/inference';
+import { WatchedEngine, type EngineBoard, type Standing } from '@turnpike/routing';
+import type { Config, EngineConfig } from './config/schema.js';
+import { log } from './log.js';
+import { countOutcome, watchBoard } from './routing/engine-metrics.js';
 import { CONFIG } from './tokens.js';
-import type { Config } from './config/schema.js';
 
-/** One client for each configured engine; models of one engine share its connections. */
+/** One client for each engine, and how each is; models of one engine share its connections. */
 @Injectable()
-export class Engines implements OnApplicationShutdown {
-  readonly #clients: ReadonlyMap<string, EngineClient>;
+export class Engines implements EngineBoard, OnApplicationShutdown {
+  readonly #engines = new Map<string, WatchedEngine>();
 
   constructor(@Inject(CONFIG) config: Config) {
-    this.#clients = new Map(
-      Object.entries(config.engines).map(([name, engine]) => [
-        name,
-        new VllmCompletions({ name, ...engine }),
-      ]),
-    );
+    for (const [name, engine] of Object.entries(config.engines)) this.add(name, engine);
+    watchBoard(this);
   }
 
-  /** @throws Error for a name that is not configured; configuration is checked at start */
-  get(name: string): EngineClient {
-    const client = this.#clients.get(name);
-    if (client === undefined) throw new Error(`there is no engine '${name}'`);
-    return client;
+  /** Takes in an engine that is not in the configuration. */
+  add(name: string, engine: EngineConfig): WatchedEngine {
+    const watched = new WatchedEngine(clientOf(name, engine), {
+      now: () => performance.now(),
+      onOutcome: (outcome) => countOutcome(name, outcome),
+      onCircuit: (circuit) =>
+        log[circuit === 'open' ? 'warn' : 'info']({ engine: name, circuit }, 'engine circuit'),
+    });
+    this.#engines.set(name, watched);
+    return watched;
+  }
+
+  /** @throws Error for a name that is not known; configuration is checked at start */
+  get(name: string): WatchedEngine {
+    const engine = this.#engines.get(name);
+    if (engine === undefined) throw new Error(`there is no engine '${name}'`);
+    return engine;
+  }
+
+  /** In the order in which they became known. */
+  names(): readonly string[] {
+    return [...this.#engines.keys()];
+  }
+
+  standing(name: string): Standing {
+    return this.get(name).standing;
+  }
+
+  load(name: string): number {
+    return this.get(name).load;
+  }
+
+  waitMs(name: string): number {
+    return this.get(name).waitMs;
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
   }
+}
+
+function clientOf(name: string, { offersListed: _, apiKeyEnv, ...engine }: EngineConfig): EngineClient {
+  const apiKey = apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv];
+  return createEngine({ name, apiKey, ...engine });
 }

@@ -11,6 +11,11 @@ export class Formats implements OnApplicationShutdown {
     return FORMATS[name]();
   }
 
+  /** The format of a model that an engine lists under this name; undefined when it says nothing of that. */
+  known(model: string): Format | undefined {
+    return GPT_OSS.test(model) ? harmony() : undefined;
+  }
+
   /** The encoder of a format's vocabulary; formats of one vocabulary share it. */
   encoder({ tokenizer }: Format): TokenEncoder {
     const known = this.#encoders.get(tokenizer.name);
@@ -26,3 +31,6 @@ export class Formats implements OnApplicationShutdown {
 }
 
 const FORMATS = { harmony };
+
+/** As in `openai/gpt-oss-20b`, and `gpt-oss:20b` at Ollama. */
+const GPT_OSS = /gpt-oss/i;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { HELP, parseArguments } from './cli.js';
 import { ConfigError, loadConfig } from './config/load.js';
-import { startGateway } from './start.js';
+import { servesSim, startGateway } from './start.js';
 
 /** `package.json` is five levels above the built file. */
 function version(): string {
@@ -15,9 +15,9 @@ async function main(): Promise<void> {
   if (args.help) return void process.stdout.write(HELP);
   if (args.version) return void process.stdout.write(`${version()}\n`);
   const config = loadConfig(args.config, process.env);
-  if (args.sim.length > 0 && Object.keys(config.models).length > 0) {
+  if (args.sim.length > 0 && !servesSim(config)) {
     throw new ConfigError(
-      '--sim is for the built-in model, which is not started: there are models in the configuration',
+      '--sim is for the built-in model, which is not started: there are engines or models in the configuration',
     );
   }
   await startGateway(config, args.sim);

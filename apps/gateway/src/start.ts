@@ -1,20 +1,24 @@
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
+import type { RouterStrategy } from '@turnpike/routing';
 import { MetricsServer, registry } from '@turnpike/telemetry';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { ConfigError } from './config/load.js';
-import type { Config } from './config/schema.js';
+import { engineSchema, modelSchema, type Config } from './config/schema.js';
 import { EngineProcess } from './embedded/engine-process.js';
 import { admission } from './http/admission.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { answerForNode } from './http/refused-by-node.js';
 import { useOriginForm } from './http/request-target.js';
 import { log } from './log.js';
 import { NestLogger } from './nest-logger.js';
+import { ModelCatalogue, type FoundEngine } from './routing/model-catalogue.js';
+import { ROUTER } from './tokens.js';
 import { ResponsesWsAdapter } from './websocket/adapter.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -35,16 +39,23 @@ export async function startGateway(
   safety?: DynamicModule,
 ): Promise<void> {
   log.level = config.log;
-  const engine = Object.keys(config.models).length === 0 ? await startSim(simArguments) : undefined;
-  const app = await createGateway(engine === undefined ? config : withSim(config, engine.url), safety);
+  const engine = servesSim(config) ? await startSim(simArguments) : undefined;
+  const app = await createGateway(
+    engine === undefined ? { ...config, discovery: false } : withSim(config, engine.url),
+    [],
+    safety,
+  );
   const sockets = socketsOf(app.getHttpServer());
+  await app.get(ModelCatalogue).start(sayFound);
   await listen(() => app.listen(config.port, config.host), config);
   const metrics = await serveMetrics(config.metrics);
   app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
-  const models = engine === undefined ? Object.keys(config.models) : ['sim'];
+  const models = app.get<RouterStrategy>(ROUTER).models();
   const host = isIPv6(config.host) ? `[${config.host}]` : config.host;
-  process.stdout.write(`turnpike ready on http://${host}:${port}/v1 (models: ${models.join(', ')})\n`);
+  process.stdout.write(
+    `turnpike ready on http://${host}:${port}/v1 (models: ${models.join(', ') || 'none yet'})\n`,
+  );
   if (engine !== undefined) {
     process.stdout.write(
       "no models are configured: 'sim' is a scripted model that only shows how things work\n",
@@ -56,6 +67,12 @@ export async function startGateway(
     await metrics?.close();
     await engine?.stop();
   }, drainMs + LAST_MS);
+}
+
+/** Says on stdout which engine was found on this machine. */
+function sayFound({ name, port, models }: FoundEngine): void {
+  const shown = models.length === 0 ? 'no model that can be used' : models.join(', ');
+  process.stdout.write(`found ${name} on port ${port}: ${shown}\n`);
 }
 
 /** @throws ConfigError when the address cannot be used */
@@ -124,9 +141,17 @@ async function close(
   }
 }
 
-/** The application, listening nowhere yet. */
-export async function createGateway(config: Config, safety?: DynamicModule): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, safety), {
+/**
+ * The application, listening nowhere yet.
+ * @param own providers in the place of the default ones
+ * @param safety a classifier of your own, as `SafetyModule.register` takes it
+ */
+export async function createGateway(
+  config: Config,
+  own: readonly Provider[] = [],
+  safety?: DynamicModule,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, own, safety), {
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,
@@ -135,6 +160,7 @@ export async function createGateway(config: Config, safety?: DynamicModule): Pro
   app.disable('x-powered-by');
   app.disable('etag');
   useOriginForm(app.getHttpServer());
+  answerForNode(app.getHttpServer());
   app.useGlobalFilters(new ErrorFilter());
   const gateway = app.get(ResponsesGateway);
   const keys = app.get(KeyRing);
@@ -148,6 +174,11 @@ export async function createGateway(config: Config, safety?: DynamicModule): Pro
   app.use(admission(state));
   app.useWebSocketAdapter(new ResponsesWsAdapter(app, state));
   return app;
+}
+
+/** Whether the built-in model is served: where nothing says what else is. */
+export function servesSim({ engines, models }: Config): boolean {
+  return Object.keys(engines).length === 0 && Object.keys(models).length === 0;
 }
 
 function startSim(simArguments: readonly string[]): Promise<EngineProcess> {
@@ -164,9 +195,15 @@ function withSim(config: Config, url: string): Config {
   return {
     ...config,
     engines: {
-      sim: { url, idleTimeoutMs: 600_000, structuredOutputs: 'none', images: 'content_parts' },
+      sim: engineSchema.parse({
+        url,
+        kind: 'vllm',
+        structuredOutputs: false,
+        images: 'content_parts',
+        offersListed: false,
+      }),
     },
-    models: { sim: { engine: 'sim', format: 'harmony', contextTokens: SIM_CONTEXT, images: SIM_IMAGES } },
+    models: { sim: modelSchema.parse({ engine: 'sim', contextTokens: SIM_CONTEXT, images: SIM_IMAGES }) },
   };
 }
 

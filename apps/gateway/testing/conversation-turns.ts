@@ -43,6 +43,7 @@ export class Turns {
     };
     const engine: EngineClient = {
       name: 'fake',
+      capabilities: () => Promise.reject(new Error('not asked here')),
       generate: (request) => this.#generate(request),
       close: () => Promise.resolve(),
     };
@@ -56,13 +57,12 @@ export class Turns {
       },
     };
     const { safety, gate } = testSafety();
+    const router = new CatalogueRouter([
+      { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
+    ]);
     const stages = stageList({
       validation: new ValidationStage(),
-      routing: new RoutingStage(
-        new CatalogueRouter([
-          { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
-        ]),
-      ),
+      routing: new RoutingStage(router),
       images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
       safety,
       rendering: new RenderingStage({
@@ -79,6 +79,7 @@ export class Turns {
       sealer,
       gate,
       configSchema.parse({}),
+      router,
     );
   }
 

@@ -128,7 +128,7 @@ export interface Format {
    * An item that the model wrote, by the ids that a parser of this format gave for it. Undefined when they cannot stand
    * behind `place`, because the items before them are not those that they were sampled behind: then it is rendered.
    */
-  takeOver(ids: Int32Array, place: Place): TakenItem | undefined;
+  takeOver(item: Item, ids: Int32Array, place: Place): TakenItem | undefined;
   /** What ends all that `place` has open, so that the model can be made to answer. The place behind it is not asked for. */
   closing(place: Place): readonly Piece[];
   segmentKind(item: Item): SegmentKind;
@@ -139,9 +139,9 @@ export interface Format {
    * @param effort reasoning effort of the request, for models that are told there whether to reason
    * @param opening what the model is made to go on with: as much of it is written as decides that
    */
-  generationPrompt(effort?: string, opening?: Opening): readonly number[];
+  generationPrompt(place: Place, effort?: string, opening?: Opening): readonly number[];
   /**
-   * A parser for output that follows `opened`, by default what `generationPrompt()` gives. What a prompt has opened of the
+   * A parser for output that follows `opened`, by default what `generationPrompt` gives at the start of a chain. What a prompt has opened of the
    * first item is read as if it had been sampled and counted as if it had not. `tools` are those that the client runs, shown
    * to the model or yet to be searched for.
    */

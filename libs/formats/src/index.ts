@@ -1,6 +1,10 @@
 export * from './format.js';
 export * from './tokenizer/types.js';
 export { HARMONY, o200kHarmony } from './tokenizer/o200k-harmony.js';
+export { cl100k } from './tokenizer/cl100k.js';
+export { tokenizerFromFile } from './tokenizer/vocabulary-file.js';
+export { VocabularyError } from './tokenizer/vocabulary-error.js';
+export { readGgufMetadata, type GgufValue } from './tokenizer/gguf-metadata.js';
 export { INLINE_UNITS, TokenEncoder } from './tokenizer/encoder-pool.js';
 export { harmony } from './harmony/harmony.js';
 export { type MessageHeader } from './harmony/header.js';

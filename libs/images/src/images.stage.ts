@@ -39,7 +39,11 @@ export class ImagesStage implements TurnStage<KnownImages> {
   advance(previous: KnownImages | undefined, turn: Turn): KnownImages | Promise<KnownImages> {
     // What stands for a part of a conversation has no images.
     const images = lastStart(turn.items) === -1 ? (previous ?? NO_IMAGES) : NO_IMAGES;
-    if (turn.phase === 'output') return images;
+    if (turn.phase === 'output') {
+      // Nothing new, and yet another model may have taken over.
+      const { images: rule } = turn.artifact(this.#options.routeToken);
+      return rule === undefined ? images : pricedBy(images, rule);
+    }
     const placed = previous === undefined ? [...earlierImages(turn), ...newImages(turn)] : newImages(turn);
     const rule = this.#requireRule(turn, images, placed);
     if (rule === undefined) return images;

@@ -1,4 +1,4 @@
-import type { FinishReason } from '@turnpike/formats';
+import type { FinishReason, Tokenizer } from '@turnpike/formats';
 import type { ImageDetail } from '@turnpike/protocol';
 
 /** One generation, in token ids. */
@@ -18,13 +18,16 @@ export interface GenerateRequest {
   };
   readonly maxTokens: number;
   readonly stopIds: readonly number[];
-  /** One more than the largest id of the model's vocabulary, where that is known: the engine fails at ids beyond. */
-  readonly vocabularySize?: number | undefined;
+  /**
+   * The model's vocabulary, where that is known: the engine fails at ids beyond it, and ids that an engine loses are found
+   * again by it.
+   */
+  readonly tokenizer?: Pick<Tokenizer, 'vocabularySize' | 'encode' | 'bytes'> | undefined;
   readonly temperature: number;
   readonly topP: number;
   /** Prompts with different salts find nothing of each other in the engine's prefix cache. */
   readonly cacheSalt?: string | undefined;
-  /** JSON Schema that everything sampled has to satisfy; only for engines with {@link EngineClient.bindsJson}. */
+  /** JSON Schema that everything sampled has to satisfy; only for engines that have the `json` grammar. */
   readonly json?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -40,6 +43,8 @@ export interface EngineImage {
 export interface EngineChunk {
   /** Sampled ids, the stop id included. */
   readonly ids: readonly number[];
+  /** Ids that the engine sampled and never said, which cannot be found again: they count, and no more. */
+  readonly lost?: number | undefined;
   readonly finish?: FinishReason | undefined;
   readonly usage?: EngineUsage | undefined;
 }
@@ -51,17 +56,41 @@ export interface EngineUsage {
   readonly completionTokens?: number | undefined;
 }
 
-/** An inference server that takes and gives token ids. */
+/** What a server can make its sampling keep to. */
+export type GrammarKind = 'json' | 'regex' | 'ebnf' | 'gbnf' | 'structural_tag';
+
+/** What a server can do, as far as requests depend on it. */
+export interface EngineCapabilities {
+  /** Name of the API that it is spoken to in. */
+  readonly api: string;
+  /** Whether prompts are token ids. */
+  readonly tokensIn: boolean;
+  /** Whether the sampled ids are said: all of them, or with gaps that are filled from the text, or not at all. */
+  readonly tokensOut: 'exact' | 'reconstructed' | 'none';
+  /** Whether a request says which ids end sampling; if not, what comes behind one is cut off here. */
+  readonly stopIds: boolean;
+  /** Whether it says how much of the prompt was in its cache. */
+  readonly cachedCount: boolean;
+  /** Whether it has a request of its own for ending another; closing the connection ends it everywhere. */
+  readonly abort: boolean;
+  readonly grammars: readonly GrammarKind[];
+  readonly logprobs: boolean;
+}
+
+/** An inference server. */
 export interface EngineClient {
   readonly name: string;
-  /** Whether it can be made to sample nothing but JSON of a schema. */
-  readonly bindsJson?: boolean;
   /** Whether it takes images beside the ids of their prompt. */
   readonly takesImages?: boolean;
   /**
+   * What it can do. Found out at the first call, and again after it was gone.
+   * @throws ApiError engine_unavailable
+   */
+  capabilities(): Promise<EngineCapabilities>;
+  /**
    * Samples until a stop id, the limit or `signal`. Reading is pulled: a consumer that stops reading slows the engine.
-   * Ending the iteration or the signal closes the engine's request.
-   * @throws ApiError engine_unavailable | server_is_overloaded | context_length_exceeded | engine_error
+   * Ending the iteration or the signal ends the request at the engine.
+   * @throws ApiError engine_unavailable | engine_timeout | server_is_overloaded | context_length_exceeded | engine_error
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineChunk>;
   /** Closes idle connections. */

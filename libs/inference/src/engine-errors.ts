@@ -2,47 +2,83 @@ import { ApiError } from '@turnpike/protocol';
 
 /**
  * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang: "context
- * length"; llama-server: "available context size".
+ * length"; llama-server: "available context size", `exceed_context_size_error`; TensorRT-LLM: "max_seq_len"; hosted ones:
+ * `context_length_exceeded`.
  */
-const CONTEXT_OVERFLOW = /context (?:length|size|window)|maximum model length/i;
+const CONTEXT_OVERFLOW = /context[ _](?:length|size|window)|maximum model length|max_seq_len/i;
 
 /** When to try an overloaded engine again, in seconds: its queue is short of one turn, not of an outage. */
 const OVERLOAD_RETRY_SECONDS = 1;
+/** Longest wait that an engine can ask clients for, in seconds. */
+const MAX_RETRY_SECONDS = 300;
 
 /**
  * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which
  * belongs neither in a log nor in front of another client.
+ * @param retryAfter the answer's header of that name; a date in it is passed over
  */
-export function errorOfBody(status: number, body: string): ApiError {
+export function errorOfBody(status: number, body: string, retryAfter?: string): ApiError {
   const cause = new Error(`the engine answered with status ${status}`);
-  if (CONTEXT_OVERFLOW.test(body)) return new ApiError('context_length_exceeded', { param: 'input', cause });
-  if (status === 429 || status === 503) {
-    return new ApiError('server_is_overloaded', { cause, retryAfter: OVERLOAD_RETRY_SECONDS });
+  // An overloaded server may as well speak of its context; one that is asked for too much does not say so by 5xx.
+  if (status < 500 && status !== 429 && CONTEXT_OVERFLOW.test(body)) {
+    return new ApiError('context_length_exceeded', { param: 'input', cause });
   }
+  if (status === 429 || status === 503) return overloaded(cause, retryAfter);
   return new ApiError('engine_error', { cause });
+}
+
+function overloaded(cause: Error, header: string | undefined): ApiError {
+  const asked = Math.ceil(Number(header));
+  const retryAfter = asked >= 1 ? Math.min(asked, MAX_RETRY_SECONDS) : OVERLOAD_RETRY_SECONDS;
+  // Codex reads the time to wait out of the message.
+  const message = `The inference engine is overloaded right now. Please try again in ${retryAfter}s.`;
+  return new ApiError('server_is_overloaded', { cause, retryAfter, message });
 }
 
 /** The error for an error object inside a 200 stream. */
 export function errorOfObject(error: unknown): ApiError {
   const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
-  const code = Number(fields['code']);
-  return errorOfBody(Number.isInteger(code) ? code : 500, JSON.stringify(error) ?? '');
+  const code = Number(fields['code'] ?? fields['status_code']);
+  const text = JSON.stringify(error) ?? '';
+  // An object without a status is the engine's fault, unless it says that the prompt is too long.
+  if (!Number.isInteger(code)) return errorOfBody(CONTEXT_OVERFLOW.test(text) ? 400 : 500, text);
+  return errorOfBody(code, text);
 }
 
-/** Codes of node and undici that mean no request ever reached the engine. */
+/** Codes of node that mean no request ever reached the engine. */
 const NEVER_REACHED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
 ]);
 
 /** The error for a connection that failed. */
 export function errorOfTransport(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  const code = (thrown as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && NEVER_REACHED.has(code)
-    ? new ApiError('engine_unavailable', { cause: thrown })
-    : new ApiError('engine_error', { cause: thrown });
+  const code = codeOf(thrown);
+  // What node throws may hold the bytes that it could not read, which belong in no log.
+  const cause = new Error(`the connection to the engine failed: ${code || 'unknown'}`);
+  return new ApiError(NEVER_REACHED.has(code) ? 'engine_unavailable' : 'engine_error', { cause });
+}
+
+/** The error of an answer that says nothing we know. What it was stays out of it: it may quote the output. */
+export function unreadable(): ApiError {
+  return new ApiError('engine_error', { message: 'The inference engine sent an unreadable answer.' });
+}
+
+/** The error of a stream that stopped without a reason. */
+export function unfinished(): ApiError {
+  return new ApiError('engine_error', {
+    message: 'The inference engine ended its answer without finishing it.',
+  });
+}
+
+/** The code that node gives an error; of several tries to connect, that of the first. */
+function codeOf(thrown: unknown): string {
+  const { code, errors } = (thrown ?? {}) as { code?: unknown; errors?: unknown };
+  if (typeof code === 'string') return code;
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : '';
 }

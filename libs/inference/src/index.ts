@@ -1,8 +1,10 @@
 export type {
+  EngineCapabilities,
   EngineChunk,
   EngineClient,
   EngineImage,
   EngineUsage,
   GenerateRequest,
+  GrammarKind,
 } from './engine-client.js';
-export { VllmCompletions, type VllmCompletionsOptions } from './vllm-completions.js';
+export { createEngine, ENGINE_KINDS, type EngineKind, type EngineOptions } from './create-engine.js';

@@ -12,9 +12,12 @@ export interface SeenRequest {
   readonly aborted: Promise<void>;
 }
 
-/** An engine whose answers a test writes by hand. */
+/** An engine whose answers a test writes by hand. What it is asked by GET it does not have, unless it is in `pages`. */
 export class FakeEngine {
+  /** Requests by POST. */
   readonly requests: SeenRequest[] = [];
+  /** What is there for GET: a status, or JSON. */
+  readonly pages = new Map<string, unknown>();
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -30,6 +33,12 @@ export class FakeEngine {
           if (!response.writableFinished) resolve();
         });
       });
+      if (request.method === 'GET') {
+        const page = engine.pages.get(request.url ?? '') ?? 404;
+        response.writeHead(typeof page === 'number' ? page : 200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(page));
+        return;
+      }
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {

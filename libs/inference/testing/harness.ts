@@ -1,6 +1,13 @@
 import { ApiError } from '@turnpike/protocol';
-import { VllmCompletions, type EngineChunk, type GenerateRequest } from '../src/index.js';
+import {
+  createEngine,
+  type EngineChunk,
+  type EngineClient,
+  type EngineOptions,
+  type GenerateRequest,
+} from '../src/index.js';
 import { FakeEngine, begin, type SeenRequest } from './fake-engine.js';
+import { PlayedEngine, type EngineApi } from './played-engine.js';
 
 export const REQUEST: GenerateRequest = {
   model: 'openai/gpt-oss-20b',
@@ -21,16 +28,19 @@ export async function cleanUp(): Promise<void> {
   for (const step of cleanup.splice(0).reverse()) await step();
 }
 
-export function clientFor(url: string): VllmCompletions {
-  const client = new VllmCompletions({ name: 'local', url, idleTimeoutMs: 60_000 });
+export function clientFor(url: string, options: Partial<EngineOptions> = {}): EngineClient {
+  const client = createEngine({ name: 'local', url, kind: 'vllm', idleTimeoutMs: 60_000, ...options });
   cleanup.push(() => client.close());
   return client;
 }
 
-export async function setUp(answer: (seen: SeenRequest) => void | Promise<void>) {
+export async function setUp(
+  answer: (seen: SeenRequest) => void | Promise<void>,
+  options: Partial<EngineOptions> = {},
+) {
   const engine = await FakeEngine.start(answer);
   cleanup.push(() => engine.stop());
-  return { engine, client: clientFor(engine.url) };
+  return { engine, client: clientFor(engine.url, options) };
 }
 
 /** A client of an engine that answers with these events, each write on its own. */
@@ -43,7 +53,7 @@ export function answering(...writes: string[]) {
 }
 
 /** What came before the end, and the error it ended with. */
-export async function drain(client: VllmCompletions, request = REQUEST, signal = NEVER) {
+export async function drain(client: EngineClient, request = REQUEST, signal = NEVER) {
   const chunks: EngineChunk[] = [];
   try {
     for await (const chunk of client.generate(request, signal)) chunks.push(chunk);
@@ -55,3 +65,10 @@ export async function drain(client: VllmCompletions, request = REQUEST, signal =
 
 export const idsOf = (chunks: readonly EngineChunk[]) => chunks.flatMap(({ ids }) => ids);
 export const codeOf = (error: unknown) => (error instanceof ApiError ? error.code : error);
+
+/** A client of a fake of one kind of server. */
+export async function setUpPlayed(api: EngineApi, kind: EngineOptions['kind'] = 'auto') {
+  const engine = await PlayedEngine.start(api);
+  cleanup.push(() => engine.stop());
+  return { engine, client: clientFor(engine.url, { kind }) };
+}

@@ -3,6 +3,7 @@ import type { Rates, TokenRates } from './price-book.js';
 import type { Charge, Outcome, TokenCounts, UsagePart } from './usage-record.js';
 
 const FACTOR_ONE = 1_000_000_000n;
+const NO_TOKENS: TokenCounts = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, image: 0 };
 /** Of a sum of tokens times nano-dollars a million times two factors. */
 const DENOMINATOR = 1_000_000n * FACTOR_ONE * FACTOR_ONE;
 
@@ -33,6 +34,33 @@ export function priceOf(parts: readonly UsagePart[], serviceTier: string, rates:
     sum += cost(tokens, ratesFor(prompt, rates)) * factor;
   }
   return roundedQuotient(sum * tier, DENOMINATOR);
+}
+
+/**
+ * The most that tokens can come to, with so much output more: what is read counts at the dearest of its prices, because
+ * what of it was cached is known at the end only.
+ */
+export function worstPriceOf(
+  parts: readonly UsagePart[],
+  output: number,
+  serviceTier: string,
+  rates: Rates,
+): bigint {
+  const more = parts.map((part, index) => {
+    const { input, output: sampled } = part.tokens;
+    const tokens = { ...NO_TOKENS, input, output: sampled + (index === parts.length - 1 ? output : 0) };
+    return { ...part, tokens };
+  });
+  const dearest = (given: TokenRates): TokenRates => {
+    const { input, cachedInput, cacheWrite, image } = given;
+    const most = [cachedInput, cacheWrite, image].reduce((max, each) => (each > max ? each : max), input);
+    return { ...given, input: most };
+  };
+  return priceOf(more, serviceTier, {
+    ...rates,
+    base: dearest(rates.base),
+    tiers: rates.tiers.map(({ above, rates: tier }) => ({ above, rates: dearest(tier) })),
+  });
 }
 
 /** Prices for a prompt of that many tokens. */

@@ -1,7 +1,15 @@
+export { BudgetExceeded } from './allowance.js';
 export { chargeFor, possible, priceOf } from './charge.js';
+export type { Budget, BudgetSource, BudgetTurn, HoldRequest, HoldResult, Holds } from './holds.js';
+export { Journal, JournalFull, type JournalOptions } from './journal/journal.js';
+export { Journals, type JournalsOptions } from './journal/journals.js';
+export { JournalReader, type JournalBatch, type JournalFault } from './journal/reader.js';
+export { Meter, type MeterOptions } from './meter.js';
 export { dollars, NANO_PER_DOLLAR, rowAmount, scaled } from './money.js';
 export { parseUsageRecord } from './parse-record.js';
 export { DEFAULT_PRICES, PriceBook, PriceBookError, type Rates, type TokenRates } from './price-book.js';
+export { Relay, type RelayOptions, type UsageSink } from './relay.js';
+export { TurnMeter, type Dispatch, type MeteredTurn, type TurnEnd } from './turn-meter.js';
 export {
   totalOf,
   type Admission,

@@ -5,6 +5,7 @@
  * message ending in nothing but the table's text never names an engine address, a file or a stack.
  */
 export const ERRORS = {
+  invalid_http: [400, 'invalid_request_error', 'The request is not valid HTTP.'],
   invalid_json: [400, 'invalid_request_error', 'The body is not valid JSON.'],
   json_too_deep: [400, 'invalid_request_error', 'The JSON is nested too deeply.'],
   json_too_many_values: [400, 'invalid_request_error', 'The JSON has too many values.'],
@@ -74,18 +75,22 @@ export const ERRORS = {
   not_a_background_response: [400, 'invalid_request_error', 'Only background responses can do this.'],
   response_not_found: [404, 'invalid_request_error', 'Response not found.'],
   method_not_allowed: [405, 'invalid_request_error', 'This address does not take that method.'],
+  request_timeout: [408, 'invalid_request_error', 'The request did not arrive in time.'],
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],
   unsupported_encoding: [415, 'invalid_request_error', 'This content encoding is not supported.'],
+  expectation_failed: [417, 'invalid_request_error', "The header 'Expect' can be 100-continue only."],
   upgrade_required: [
     426,
     'invalid_request_error',
     'This address answers WebSocket upgrades and POST requests only.',
   ],
+  headers_too_large: [431, 'invalid_request_error', 'The headers of the request are too large.'],
   // 503 where 429 would be the usual one: Codex fails its turn on 429, and falls back to HTTP on 503.
   too_many_connections: [503, 'server_error', 'Too many connections.'],
   server_error: [500, 'server_error', 'The server had an error while processing your request.'],
   server_restarted: [500, 'server_error', 'The server restarted before the response was complete.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
+  engine_timeout: [504, 'server_error', 'The inference engine was silent for too long.'],
   tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
   invalid_answer: [502, 'server_error', "The model's answer is not what 'text.format' asks for."],
   compaction_failed: [502, 'server_error', 'The model did not write a summary of the conversation.'],

@@ -10,7 +10,7 @@ export { parseJson, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './parse/json.js';
 export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
 export { isToolItem } from './parse/tool-items.js';
 export { parseTools, toolListsValidated } from './parse/tools.js';
-export { parseRequest, parseRequestInSlices, parseStreamId } from './parse/request.js';
+export { checkInclude, parseRequest, parseRequestInSlices, parseStreamId } from './parse/request.js';
 export { addedItemsOf, parseAddedItems, parseConversationMetadata } from './parse/conversation.js';
 export * from './response.js';
 export * from './conversation.js';

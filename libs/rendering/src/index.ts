@@ -6,3 +6,4 @@ export type { ReasoningSegment, Tail } from './tail.js';
 export { Rendering, RenderingStage, type FormatProvider } from './rendering.stage.js';
 export { promptLength, promptOf, type Prompt, type PromptEnding } from './prompt.js';
 export { settingsOf, type ChainSettings } from './chain-settings.js';
+export type { WrittenItem } from './item-runs.js';

@@ -41,7 +41,7 @@ export function foldItems(
   let { place } = before;
   const folded = items.map(({ entry, reasoning }, index): ItemRuns => {
     const ids = entry.sampled?.format === format.name ? entry.sampled.ids : undefined;
-    const taken = ids && takenOver(ids, place, format);
+    const taken = ids && takenOver({ item: entry.item, ids }, place, format);
     const closing = index === 0 ? [before.closing] : undefined;
     const lead: readonly Run[] = taken?.closes === true ? (closing ?? format.closing(place)) : [];
     // Rendered before the item counts: an output is named after the call that it answers.
@@ -60,9 +60,15 @@ export function foldItems(
   return { items: folded, calls: calls.open, place };
 }
 
+/** An item that a model wrote, and its ids. */
+export interface WrittenItem {
+  readonly item: Item;
+  readonly ids: Int32Array;
+}
+
 /** An item by its ids, where they can stand behind `place`. One without any changes nothing. */
-export function takenOver(ids: Int32Array, place: Place, format: Format) {
-  const taken = ids.length === 0 ? { closes: false, place } : format.takeOver(ids, place);
+export function takenOver({ item, ids }: WrittenItem, place: Place, format: Format) {
+  const taken = ids.length === 0 ? { closes: false, place } : format.takeOver(item, ids, place);
   return taken && { ...taken, ids };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { promptOf } from './prompt.js';
 import { NOTHING_OPEN, renderedBytes, type Rendered } from './rendered.js';
 import { EMPTY_TAIL } from './tail.js';
-import { fakeFormat } from './testing/fake-format.js';
+import { BODY, fakeFormat, START } from './testing/fake-format.js';
 import { TokenLog } from './token-log.js';
 
 function rendered(head: number[], body: number[]): Rendered {
@@ -39,8 +39,8 @@ describe('promptOf', () => {
   });
 
   it('ends with what is opened for the model, where something is', () => {
-    const { json, length } = promptOf(rendered([1], [2]), fakeFormat(), { opened: [7, 8] });
-    expect([Buffer.concat(json).toString(), length]).toEqual(['[1,2,7,8]', 4]);
+    const { json, length } = promptOf(rendered([1], [2]), fakeFormat(), { opening: { kind: 'answer' } });
+    expect([Buffer.concat(json).toString(), length]).toEqual([`[1,2,${START},65,${BODY}]`, 5]);
   });
 
   it('ends without a comma where nothing makes the model answer', () => {

@@ -238,7 +238,7 @@ describe('RenderingStage', () => {
           node = fold(node, turn, { settings });
           expect(body(node)).toEqual(byTheRules(node.items, format, drops && context !== 'all_turns'));
           const { length, json } = promptOf(node.rendered, format);
-          const whole = [...head(node), ...body(node), ...format.generationPrompt()];
+          const whole = [...head(node), ...body(node), ...format.generationPrompt(undefined)];
           expect(JSON.parse(Buffer.concat(json).toString())).toEqual(whole);
           expect(length).toBe(whole.length);
         }

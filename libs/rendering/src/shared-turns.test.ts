@@ -11,7 +11,7 @@ import { END, fakeProvider, idsOf, START } from './testing/fake-format.js';
 import { THINK, THOUGHT, turnFormat } from './testing/turn-format.js';
 
 const format = turnFormat();
-const opened = format.generationPrompt();
+const opened = format.generationPrompt(undefined);
 const turn = (by: string, ...parts: (string | number)[]) => [
   START,
   ...[by, ...parts].flatMap((part) => (typeof part === 'number' ? [part] : idsOf(part))),
@@ -20,7 +20,7 @@ const turn = (by: string, ...parts: (string | number)[]) => [
 ];
 
 function prompt({ rendered }: Pick<Node, 'rendered'>, written: readonly number[][] = []): number[] {
-  const ending = { written: written.map((ids) => Int32Array.from(ids)) };
+  const ending = { written: written.map((ids) => ({ item: answer('w'), ids: Int32Array.from(ids) })) };
   const { json, length } = promptOf(rendered, format, ending);
   const ids = JSON.parse(Buffer.concat(json).toString()) as number[];
   expect(length).toBe(ids.length);

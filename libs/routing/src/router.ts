@@ -16,12 +16,29 @@ export interface Route {
   readonly images?: ImageRule | undefined;
 }
 
+/** What is asked of a router beside the model. */
+export interface RouteQuery {
+  readonly tenant: string;
+  /** What the prompts of the chain begin with, as a short name; reckoned when it is asked for. */
+  affinity(): string;
+}
+
 /** Decides which engine answers for a model. */
 export interface RouterStrategy {
-  /** @throws ApiError model_not_found */
-  resolve(model: string): Route;
-  /** False when a route must not be reused any more, as after a change of the catalogue. */
+  /**
+   * @throws ApiError model_not_found; engine_unavailable when no engine of the model can be reached
+   */
+  resolve(model: string, query: RouteQuery): Route;
+  /**
+   * False when a chain should be given a route anew: after a change of the catalogue, or when its engine does not answer.
+   * Asked in every turn, so it has to be cheap.
+   */
   isCurrent(route: Route): boolean;
   /** Every model that can be asked for, in the catalogue's order. */
   models(): readonly string[];
+  /**
+   * Another way to the same model when this one failed before anything was sampled; undefined when there is none, and by
+   * default: the response then fails.
+   */
+  alternative?(failed: Route, query: RouteQuery): Route | undefined;
 }

@@ -1,9 +1,13 @@
 import { stageToken, type Turn, type TurnStage } from '@turnpike/turns';
-import type { Route, RouterStrategy } from './router.js';
+import { affinityOf, type ChainBeginning } from './affinity.js';
+import type { Route, RouteQuery, RouterStrategy } from './router.js';
 
 export const Routing = stageToken<Route>('routing');
 
-/** Resolves the model once; the turns of a chain that ask for the same model reuse the route. */
+/**
+ * Resolves the model once; the turns of a chain that ask for the same model reuse the route. A chain that comes back from
+ * a store is given one anew, which is the same while the catalogue and the engines are as they were.
+ */
 export class RoutingStage implements TurnStage<Route> {
   readonly token = Routing;
   readonly needs = [];
@@ -14,8 +18,17 @@ export class RoutingStage implements TurnStage<Route> {
   }
 
   advance(previous: Route | undefined, turn: Turn): Route {
-    if (previous?.model === turn.request.model && this.#router.isCurrent(previous)) return previous;
+    if (previous?.model === turn.request.model) {
+      // What the model wrote came by this route, whatever has become of its engine since.
+      if (turn.phase === 'output' || this.#router.isCurrent(previous)) return previous;
+    }
     turn.count('routes_resolved', 1);
-    return this.#router.resolve(turn.request.model);
+    return this.#router.resolve(turn.request.model, routeQueryOf(turn));
   }
+}
+
+/** What a router is told of a turn. */
+export function routeQueryOf(turn: ChainBeginning): RouteQuery {
+  let affinity: string | undefined;
+  return { tenant: turn.tenant, affinity: () => (affinity ??= affinityOf(turn)) };
 }

@@ -7,7 +7,7 @@ import { App, FAST, keysOf } from '../../e2e/platform.js';
 export async function startFor(tenants: readonly string[], lines: readonly string[]): Promise<App> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-tenants-'));
   const config = join(folder, 'turnpike.yaml');
-  writeFileSync(config, [...keysOf(...tenants), ...lines].join('\n'));
+  writeFileSync(config, [...keysOf(...tenants), 'discovery: false', ...lines].join('\n'));
   const sim = [...FAST, '--slots', '512'].join(' ');
   const app = await App.start('gateway', ['--config', config, `--sim=${sim}`], { PORT: '0' });
   rmSync(folder, { recursive: true });

@@ -19,7 +19,7 @@ export async function routes(): Promise<string[]> {
   const { router } = app.getHttpAdapter().getInstance() as unknown as { router: { stack: Layer[] } };
   const served = router.stack.flatMap(({ route }) => {
     if (route === undefined) return [];
-    const path = route.path.replace(/^\/v1(?=\/)/, '').replace(/:\w+/g, '{id}');
+    const path = route.path.replace(/^\/v1(?=\/)/, '').replace(/[:*]\w+/g, '{id}');
     return Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${path}`);
   });
   await app.close();

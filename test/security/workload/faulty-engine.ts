@@ -64,6 +64,7 @@ export class FaultyEngine {
 
   static async start(): Promise<FaultyEngine> {
     const server = createServer((request, response) => {
+      if (request.method === 'GET') return void response.writeHead(404).end();
       const parts: Buffer[] = [];
       request.on('data', (part: Buffer) => parts.push(part));
       request.on('end', () => {

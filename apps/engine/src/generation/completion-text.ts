@@ -1,10 +1,11 @@
 import { HARMONY, type Tokenizer } from '@turnpike/formats';
+import { type OutputText } from './output-text.js';
 
 /** Every id from here on is a control token. */
 const FIRST_CONTROL: number = HARMONY.startOfText;
 
 /** The text beside the ids, for clients that read text: it comes as soon as its characters are whole. */
-export class CompletionText {
+export class CompletionText implements OutputText {
   private readonly detokenizer;
 
   constructor(
@@ -14,7 +15,6 @@ export class CompletionText {
     this.detokenizer = tokenizer.detokenizer();
   }
 
-  /** @param stop the stop token, which is never part of the text; @param last whether these are the last ids */
   push(ids: Int32Array, stop: number | null, last: boolean): string {
     let text = '';
     for (const [i, id] of ids.entries()) {

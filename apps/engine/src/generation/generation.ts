@@ -6,10 +6,12 @@ import { type EngineStats, type RequestRecord } from './stats.js';
 
 /** Takes what a generation gives. */
 export interface TokenSink {
-  /** Ids that have become due; `end` with the last of them. False asks to wait for {@link Generation.resume}. */
+  /** Ids in their order; `end` with the last of them. False asks to wait until the response has drained. */
   tokens(ids: Int32Array, end: OutputEnd | undefined): boolean;
-  /** The engine has failed: 'die' cuts the connection, 'error' is told. */
-  fail(kind: 'die' | 'error'): void;
+  /** The engine has failed, and says so. */
+  fail(message: string): void;
+  /** The engine has failed, and the connection with it. */
+  cut(): void;
 }
 
 /** Hands one output to its sink, token by token as they become due, and writes down what it did. */
@@ -63,7 +65,10 @@ export class Generation {
     if (ended) this.record.finish_reason = this.end.finishReason;
     if (ended || upTo === failsAt) this.finish();
     const ready = ids.length === 0 && !ended ? true : this.sink.tokens(ids, ended ? this.end : undefined);
-    if (failure && !ended && upTo === failsAt) this.sink.fail(failure.kind);
+    if (failure && !ended && upTo === failsAt) {
+      if (failure.kind === 'die') this.sink.cut();
+      else this.sink.fail('The engine failed while generating (asked for by a sim marker).');
+    }
     if (this.over) return 'done';
     return ready ? 'more' : 'wait';
   }

@@ -37,6 +37,13 @@ export interface CompletionRequest {
   readonly returnTokenIds: boolean;
   readonly stopTokenIds: readonly number[];
   readonly skipSpecialTokens: boolean;
+  /** 0 takes the most likely token. */
+  readonly temperature: number;
+  readonly topP: number;
+  /** Undefined: another one each time. */
+  readonly seed: number | undefined;
+  /** Only prompts of the same salt share what is cached. */
+  readonly cacheSalt: string;
   /** The images that stand for the placeholders of the prompt, in their order. */
   readonly images: readonly ImageUrl[];
 }
@@ -61,6 +68,10 @@ export function parseCompletionRequest(fields: Record<string, unknown>): Complet
     returnTokenIds: given.return_token_ids ?? false,
     stopTokenIds: given.stop_token_ids ?? [],
     skipSpecialTokens: given.skip_special_tokens ?? true,
+    temperature: given.temperature ?? 1,
+    topP: given.top_p ?? 1,
+    seed: given.seed ?? undefined,
+    cacheSalt: given.cache_salt ?? '',
     images: given.content_parts ?? [],
   };
 }

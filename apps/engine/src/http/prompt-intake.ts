@@ -3,6 +3,7 @@ import { type Match, type PrefixCache } from '../cache/prefix-cache.js';
 import { idsToJson } from '../cache/token-sequence.js';
 import { RequestError } from './errors.js';
 import { locatePrompt, parseIds, parseObject } from './prompt-bytes.js';
+import { promptIds } from './prompt-ids.js';
 import { encodeTextPrompt } from './text-prompt.js';
 
 /** A request whose prompt has met the prefix cache. */
@@ -50,31 +51,12 @@ export class PromptIntake {
     const parsed = parseObject(body.toString('utf8'));
     if (!parsed) throw new RequestError(400, 'The request body is not a JSON object.');
     const { prompt, ...fields } = parsed;
-    const ids = this.promptIds(prompt);
+    const ids = promptIds(prompt, this.vocabulary, (text) => encodeTextPrompt(text, this.tokenizer));
     const json = idsToJson(ids);
     const match = this.cache.match(json, 0, json.length - 1, saltOf(fields));
     const tail = ids.subarray(match.tokens);
     const tailJson = json.subarray(match.bytes);
     return { fields, length: ids.length, match, tail, tailJson, fast: false };
-  }
-
-  private promptIds(prompt: unknown): Int32Array {
-    if (typeof prompt === 'string' && prompt !== '') return encodeTextPrompt(prompt, this.tokenizer);
-    if (!Array.isArray(prompt) || prompt.length === 0) {
-      throw new RequestError(
-        400,
-        'prompt must be a non-empty array of token ids, or a non-empty string',
-        'prompt',
-      );
-    }
-    const bad = prompt.findIndex((id) => !Number.isInteger(id) || id < 0 || id >= this.vocabulary);
-    if (bad < 0) return Int32Array.from(prompt as number[]);
-    const shown = JSON.stringify(prompt[bad]).slice(0, 40);
-    throw new RequestError(
-      400,
-      `prompt[${bad}] is ${shown}, not a token id below ${this.vocabulary}`,
-      'prompt',
-    );
   }
 }
 

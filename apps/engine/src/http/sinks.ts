@@ -1,25 +1,9 @@
 import { type ServerResponse } from 'node:http';
-import { type CompletionText } from '../generation/completion-text.js';
 import { type TokenSink } from '../generation/generation.js';
 import { type OutputEnd } from '../generation/output-end.js';
 import { type RequestRecord } from '../generation/stats.js';
-import { type CompletionRequest } from './completion-request.js';
+import { type AnswerContext } from './answer-context.js';
 import { errorBody } from './errors.js';
-
-/** What both forms of an answer are written from. */
-export interface AnswerContext {
-  readonly id: string;
-  /** Unix seconds. */
-  readonly created: number;
-  readonly model: string;
-  readonly request: CompletionRequest;
-  readonly record: RequestRecord;
-  readonly text: CompletionText;
-  /** Repeated to the client with the first tokens; undefined when it did not ask or the prompt is too long for it. */
-  readonly promptIds: Int32Array | undefined;
-}
-
-const FAILURE = errorBody(500, 'The engine failed while generating (asked for by a sim marker).');
 
 /** An answer as server-sent events in the shape of vLLM's: each batch of tokens is one event and one write. */
 export class StreamSink implements TokenSink {
@@ -57,9 +41,12 @@ export class StreamSink implements TokenSink {
     return true;
   }
 
-  fail(kind: 'die' | 'error'): void {
-    if (kind === 'error') this.response.end(`data: ${JSON.stringify(FAILURE)}\n\ndata: [DONE]\n\n`);
-    else this.response.write(': \n\n', () => this.response.destroy());
+  fail(message: string): void {
+    this.response.end(`data: ${JSON.stringify(errorBody(500, message))}\n\ndata: [DONE]\n\n`);
+  }
+
+  cut(): void {
+    this.response.write(': \n\n', () => this.response.destroy());
   }
 
   private usageEvent(): string {
@@ -94,9 +81,12 @@ export class JsonSink implements TokenSink {
     return true;
   }
 
-  fail(kind: 'die' | 'error'): void {
-    if (kind === 'die') this.response.destroy();
-    else sendJson(this.response, 500, FAILURE);
+  fail(message: string): void {
+    sendJson(this.response, 500, errorBody(500, message));
+  }
+
+  cut(): void {
+    this.response.destroy();
   }
 }
 

@@ -22,7 +22,7 @@ function prompt(head: Partial<HeadSettings>, items: readonly Item[]): number[] {
   const ids = pieces.flatMap((piece) =>
     typeof piece === 'number' ? [piece] : Array.from(harmony.tokenizer.encode(piece)),
   );
-  return [...ids, ...harmony.generationPrompt()];
+  return [...ids, ...harmony.generationPrompt(undefined)];
 }
 
 function events(ids: readonly number[], tools: readonly Tool[]): OutputEvent[] {

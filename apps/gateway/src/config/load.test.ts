@@ -62,6 +62,7 @@ describe('defaults', () => {
       store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
       images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
       metrics: { host: '127.0.0.1' },
+      discovery: { vllm: 8000, sglang: 30_000, llamaServer: 8080, ollama: 11_434, lmStudio: 1234 },
       limits: {
         frameBytes: 16 * MIB,
         bodyBytes: 64 * MIB,
@@ -114,12 +115,17 @@ describe('defaults', () => {
     expect(config.engines).toEqual({
       local: {
         url: 'http://localhost:8000',
+        kind: 'auto',
+        headers: {},
         idleTimeoutMs: 600_000,
-        structuredOutputs: 'none',
+        structuredOutputs: true,
         images: 'none',
+        offersListed: true,
       },
     });
-    expect(config.models).toEqual({ m: { engine: 'local', format: 'harmony', contextTokens: 131_072 } });
+    expect(config.models).toEqual({
+      m: { engine: 'local', aliases: [], fallbacks: [], format: 'harmony', contextTokens: 131_072 },
+    });
     expect(config.limits).toEqual({ ...loadConfig(undefined, {}).limits, drainMs: 0 });
   });
 });

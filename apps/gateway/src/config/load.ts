@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { parse } from 'yaml';
 import type { z } from 'zod';
+import { faultsOfModels } from './model-faults.js';
 import { configSchema, type Config } from './schema.js';
 
 /** A configuration that cannot be used; the message says what to change. */
@@ -41,7 +42,7 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
     source['store'] = { ...(source['store'] as object | undefined), kind: 'postgres', url: databaseUrl };
   }
   const result = configSchema.safeParse(source);
-  const faults = result.success ? faultsOf(result.data) : result.error.issues.flatMap(describe);
+  const faults = result.success ? faultsOf(result.data, environment) : result.error.issues.flatMap(describe);
   if (!result.success || faults.length > 0) {
     throw new ConfigError(`The configuration is not valid:\n${faults.map((line) => `  ${line}`).join('\n')}`);
   }
@@ -71,13 +72,11 @@ function readFile(path: string): Record<string, unknown> {
 }
 
 /** What is wrong between settings that are each valid. */
-function faultsOf(config: Config): string[] {
-  const faults = Object.entries(config.models)
-    .filter(([, { engine }]) => !Object.hasOwn(config.engines, engine))
-    .map(([name, { engine }]) => `models.${name}.engine: there is no engine '${engine}' under engines`);
-  for (const [name, { engine, images }] of Object.entries(config.models)) {
-    if (images !== undefined && config.engines[engine]?.images === 'none') {
-      faults.push(`models.${name}.images: the engine '${engine}' takes no images: its 'images' is none`);
+function faultsOf(config: Config, environment: NodeJS.ProcessEnv): string[] {
+  const faults = faultsOfModels(config);
+  for (const [name, { apiKeyEnv }] of Object.entries(config.engines)) {
+    if (apiKeyEnv !== undefined && !environment[apiKeyEnv]) {
+      faults.push(`engines.${name}.apiKeyEnv: there is no ${apiKeyEnv} in the environment`);
     }
   }
   if (config.keys.length === 0 && !isLoopback(config.host)) {

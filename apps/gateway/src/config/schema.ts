@@ -1,19 +1,31 @@
+import { ENGINE_KINDS } from '@turnpike/inference';
 import { z } from 'zod';
 import { classifier } from './classifier-schema.js';
 
 const MIB = 1024 * 1024;
 
-const engine = z.strictObject({
+/** A token of RFC 9110, section 5.6.2. */
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header');
+
+export const engineSchema = z.strictObject({
   /** Base URL of the server, without `/v1`. */
   url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !/\/v1\/*$/.test(url), 'must not end in /v1, which is added'),
+  /** What it is, and so which API it is spoken to in; `auto` asks it. */
+  kind: z.enum(ENGINE_KINDS).default('auto'),
+  /** Name of the environment variable that holds its key, which is sent as a bearer token. */
+  apiKeyEnv: z.string().min(1).optional(),
+  /** Headers of every request to it. */
+  headers: z.record(headerName, z.string()).default({}),
   /** Longest silence of the engine before a request is given up, in ms. */
   idleTimeoutMs: z.int().min(1_000).default(600_000),
-  /** `vllm`: the engine takes `structured_outputs`, which then bind the answer to the schema of `text.format`. */
-  structuredOutputs: z.enum(['none', 'vllm']).default('none'),
-  /** `content_parts`: the engine takes images at `/v1/completions`, as the built-in one does. */
+  /** Whether the engine binds the answer to the schema of `text.format`, where it can. */
+  structuredOutputs: z.boolean().default(true),
+  /** `content_parts`: the engine takes images beside token ids, as the built-in one and vLLM's generate route do. */
   images: z.enum(['none', 'content_parts']).default('none'),
+  /** Whether models that the engine lists and `models` does not name are offered too. */
+  offersListed: z.boolean().default(true),
 });
 
 /** Whether the engine scales images by their `detail`; if not, that makes no image cheaper. */
@@ -38,11 +50,37 @@ const imageRule = z.discriminatedUnion('tokens', [
   z.strictObject({ tokens: z.literal('fixed'), each: z.int().min(1) }),
 ]);
 
-const model = z.strictObject({
-  /** Name of the engine that serves it. */
-  engine: z.string(),
+const MAX_WEIGHT = 1_000;
+
+/** One of several engines that serve a model. */
+const replica = z.strictObject({
+  name: z.string(),
+  /** This engine's own name for the model; by default the model's `engineModel`. */
+  engineModel: z.string().min(1).optional(),
+  /** Its share of the conversations beside those of the others. */
+  weight: z.number().positive().max(MAX_WEIGHT).default(1),
+});
+
+export const modelSchema = z.strictObject({
+  /** Name of the engine that serves it, or of each that does. */
+  engine: z.union([z.string(), z.array(z.union([z.string(), replica])).min(1)], {
+    error: 'must be the name of an engine, or a list of names or of { name, engineModel, weight }',
+  }),
   /** The engine's own name for the model; by default the same. */
   engineModel: z.string().optional(),
+  /** Other names that clients may use. */
+  aliases: z.array(z.string().min(1)).default([]),
+  /** What stands in while no engine of the model is well, in this order: another model, or this one at another engine. */
+  fallbacks: z
+    .array(
+      z.union(
+        [z.string(), z.strictObject({ engine: z.string(), engineModel: z.string().min(1).optional() })],
+        {
+          error: 'must be the name of a model, or { engine, engineModel }',
+        },
+      ),
+    )
+    .default([]),
   format: z.enum(['harmony']).default('harmony'),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),
@@ -76,6 +114,18 @@ const images = z.strictObject({
   timeoutMs: z.int().min(100).max(120_000).default(10_000),
   /** Hosts of your own that are fetched from although their addresses are not public; with a port where it is another. */
   allowHosts: z.array(host).default([]),
+});
+
+/** A port that is looked at, or none. */
+const port = (standard: number) => z.union([z.int().min(1).max(65_535), z.literal(false)]).default(standard);
+
+/** Ports of this machine where inference servers are looked for when none is configured. Each server's own default. */
+const discovery = z.strictObject({
+  vllm: port(8000),
+  sglang: port(30_000),
+  llamaServer: port(8080),
+  ollama: port(11_434),
+  lmStudio: port(1234),
 });
 
 const key = z.strictObject({
@@ -213,8 +263,10 @@ export const configSchema = z.strictObject({
   sealingKeyFile: z.string().default('data/sealing.key'),
   /** Origins of web pages that may use the server; requests without an Origin are not from a page. */
   allowedOrigins: z.array(z.string()).default([]),
-  engines: z.record(z.string(), engine).default({}),
-  models: z.record(z.string(), model).default({}),
+  engines: z.record(z.string(), engineSchema).default({}),
+  models: z.record(z.string(), modelSchema).default({}),
+  /** Only without engines and models; false looks for nothing. */
+  discovery: z.union([z.literal(false), discovery]).prefault({}),
   store: store.prefault({}),
   images: images.prefault({}),
   safety: safety.prefault({}),
@@ -228,3 +280,15 @@ export type StoreConfig = Config['store'];
 export type SafetyConfig = Config['safety'];
 export type Limits = Config['limits'];
 export type ModelConfig = Config['models'][string];
+export type EngineConfig = Config['engines'][string];
+export type Discovery = z.output<typeof discovery>;
+
+/** The engines that serve a model, each with the name that it has there. */
+export function replicasOf(name: string, { engine, engineModel = name }: ModelConfig) {
+  const entries = typeof engine === 'string' ? [engine] : engine;
+  return entries.map((entry) =>
+    typeof entry === 'string'
+      ? { engine: entry, engineModel, weight: 1 }
+      : { engine: entry.name, engineModel: entry.engineModel ?? engineModel, weight: entry.weight },
+  );
+}

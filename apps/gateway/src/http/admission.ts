@@ -39,9 +39,10 @@ export function admission(state: () => AdmissionState) {
     const now = state();
     response.set('x-request-id', mintId('request'));
     response.once('prefinish', () => limitTail(response, now.config.limits.sendTimeoutMs));
-    // Load balancers ask by address, and are to learn that the server stops.
-    if (request.path === '/health') return next();
     try {
+      requireHost(request);
+      // Load balancers ask by address, and are to learn that the server stops.
+      if (request.path === '/health') return next();
       admitOrigin(request.headers, now);
       if (now.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
     } catch (thrown) {
@@ -49,6 +50,13 @@ export function admission(state: () => AdmissionState) {
     }
     next();
   };
+}
+
+/** @throws ApiError invalid_http, as RFC 9112, 3.2 wants it */
+function requireHost({ httpVersion, headers }: Request): void {
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    throw new ApiError('invalid_http', { message: "The request has no 'Host' header." });
+  }
 }
 
 /** Cuts off a client that reads nothing more of an answer that is complete. */

@@ -4,6 +4,7 @@ import type { Conversation, ConversationStore } from '@turnpike/conversation';
 import {
   addedItemsOf,
   ApiError,
+  checkInclude,
   parseJson,
   quotable,
   type ConversationObject,
@@ -18,7 +19,7 @@ import { objectOf } from './conversations.controller.js';
 import { pageFrom, parsePageQuery, unknownCursor, type Page } from './page.js';
 import { readBody } from './read-body.js';
 
-/** The items of a conversation. Everything there is of one is shown, whatever `include` names. */
+/** The items of a conversation. Everything there is of one is shown, whatever `include` names of what there can be. */
 @Controller(['v1/conversations/:id/items', 'conversations/:id/items'])
 export class ConversationItemsController {
   constructor(
@@ -50,6 +51,7 @@ export class ConversationItemsController {
   ): Promise<Page<Item>> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
     const pageQuery = parsePageQuery(query);
+    checkInclude(query);
     await this.#find(tenant, id);
     const page = await this.conversations.listItems(tenant, id, pageQuery);
     if (page === undefined) throw unknownCursor(pageQuery.after);
@@ -60,9 +62,11 @@ export class ConversationItemsController {
   async retrieve(
     @Param('id') id: string,
     @Param('item') itemId: string,
+    @Query() query: Record<string, unknown>,
     @Req() request: Request,
   ): Promise<Item> {
     const { tenant } = this.keys.authenticate(request.headers.authorization);
+    checkInclude(query);
     await this.#find(tenant, id);
     const item = await this.conversations.findItem(tenant, id, itemId);
     if (item === undefined) throw unknownItem(itemId);

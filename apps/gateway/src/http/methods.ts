@@ -10,7 +10,7 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/conversations\/[^/]+\/items$/, ['GET', 'POST']],
   [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/cancel$/, ['POST']],
-  [/^\/models(?:\/[^/]+)?$/, ['GET']],
+  [/^\/models(?:\/.+)?$/, ['GET']],
 ];
 
 /** Methods that a path takes; undefined where there is nothing. */

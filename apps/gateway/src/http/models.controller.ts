@@ -1,6 +1,6 @@
 import { Controller, Get, Headers, Inject, Param } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, quotable } from '@turnpike/protocol';
 import type { RouterStrategy } from '@turnpike/routing';
 import { ROUTER } from '../tokens.js';
 
@@ -18,17 +18,20 @@ export class ModelsController {
     return { object: 'list', data: this.router.models().map(modelObject) };
   }
 
-  @Get(':id')
-  get(@Param('id') id: string, @Headers('authorization') authorization?: string) {
+  /** Names of models hold slashes, which clients send as they are, or encoded. */
+  @Get('*id')
+  get(@Param('id') parts: string | string[], @Headers('authorization') authorization?: string) {
     this.keys.authenticate(authorization);
+    const id = [parts].flat().join('/');
     if (!this.router.models().includes(id)) {
-      throw new ApiError('model_not_found', { param: 'model', message: `The model '${id}' does not exist.` });
+      const message = `The model '${quotable(id)}' does not exist.`;
+      throw new ApiError('model_not_found', { param: 'model', message });
     }
     return modelObject(id);
   }
 }
 
-/** Models are configured, not made: their age means nothing, so it is a constant. */
+/** Models are configured or found, not made: their age means nothing, so it is a constant. */
 function modelObject(id: string) {
   return { id, object: 'model', created: 0, owned_by: 'turnpike' };
 }

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Headers, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { ResponseStore } from '@turnpike/conversation';
-import { ApiError, quotable } from '@turnpike/protocol';
+import { ApiError, checkInclude, quotable } from '@turnpike/protocol';
 import type { Response } from 'express';
 import { BackgroundService } from '../background/background.service.js';
 import type { Config } from '../config/schema.js';
@@ -23,7 +23,7 @@ export class StoredResponsesController {
     @Inject(ResponsesGateway) private readonly connections: ResponsesGateway,
   ) {}
 
-  /** Includes everything there is, whatever `include` names; there is no obfuscation, whatever is said of it. */
+  /** Includes everything there is, whatever `include` names of what there can be; there is no obfuscation, whatever is said of it. */
   @Get(':id')
   async retrieve(
     @Param('id') id: string,
@@ -32,6 +32,7 @@ export class StoredResponsesController {
     @Headers('authorization') authorization?: string,
   ): Promise<void> {
     const { tenant } = this.keys.authenticate(authorization);
+    checkInclude(query);
     if (query['stream'] === 'true') return this.#stream(tenant, id, query['starting_after'], answer);
     const response =
       (await this.store.find(tenant, id))?.response ??
@@ -72,6 +73,7 @@ export class StoredResponsesController {
   ) {
     const { tenant } = this.keys.authenticate(authorization);
     const pageQuery = parsePageQuery(query);
+    checkInclude(query);
     const input =
       (await this.store.find(tenant, id))?.input ??
       (await this.background.inputOfUnfinished(tenant, id)) ??

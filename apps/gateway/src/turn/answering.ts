@@ -2,8 +2,9 @@ import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf } from '@turnpike/images';
 import { ApiError, type TextFormat } from '@turnpike/protocol';
+import type { EngineClient } from '@turnpike/inference';
 import { Rendering, settingsOf } from '@turnpike/rendering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
@@ -12,6 +13,7 @@ import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
+import { failover } from './failover.js';
 import { enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputBlocked, type GuardedAssembler } from './guarded-assembler.js';
@@ -19,6 +21,7 @@ import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import type { SafetyGate } from './safety-gate.js';
 import { sample, type SamplingResult } from './sampling.js';
+import { TokenGenerations } from './token-generations.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 
 export interface AnsweringParts {
@@ -29,6 +32,9 @@ export interface AnsweringParts {
   readonly control: ResponseControl;
   readonly lifecycle: TurnLifecycle;
   readonly sink: EventSink;
+  readonly router: RouterStrategy;
+  /** Told of the route by which output comes, before any does. */
+  readonly onRoute: (route: Route) => void;
   /** Ends with the client. */
   readonly gone: AbortSignal;
 }
@@ -48,6 +54,8 @@ export class Answering {
   readonly #output: TurnItem[] = [];
   readonly #guard: GuardedAssembler;
   #folded = 0;
+  /** Tokens that were generated and not shown, because the verdict was against their input; not in the usage yet. */
+  #withheld = 0;
   /** Calls among what is folded. */
   #callsMade = 0;
   #usage = usageOf(0, 0, 0, undefined);
@@ -164,19 +172,20 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, safety } = this.#parts;
+    const { assembler, sink, sealer, pipeline, router, safety } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
-    const artifacts = this.#known();
     const turn = this.#turn;
-    const { text, usage } = await summarise({
+    const { text, usage, artifacts } = await summarise({
       turn,
-      artifacts,
+      artifacts: this.#known(),
       pipeline,
+      router,
       sealer,
       safety,
       signal: this.#signal,
     });
+    this.#artifacts = artifacts;
     this.#streaming();
     const { contextTokens } = artifactOf(artifacts, Routing);
     const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
@@ -190,39 +199,77 @@ export class Answering {
     await this.#fold([{ item, expansion }], 'output');
   }
 
-  /** @param read tokens that the model reads for the first time in this response */
+  /**
+   * Samples one output. An engine that fails before it has sampled anything is replaced by another one, once: only what
+   * that one does is counted.
+   * @param read tokens that the model reads for the first time in this response
+   */
   async #sample(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink, sealer, safety } = this.#parts;
+    const before = this.#usage;
+    let result = await this.#sampleOnce(read);
+    if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
+      const length = this.#promptTokens();
+      const moved = await failover({
+        ...this.#parts,
+        turn: this.#turn,
+        artifacts: this.#known(),
+        failure: result.failure,
+      });
+      if (moved !== undefined) {
+        this.#artifacts = moved;
+        // In another format the same conversation has another length.
+        result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
+      }
+    }
+    const usage = withoutKnown(result.usage, before);
+    this.#usage = sumOf(before, sumOf(usage, usageOf(0, this.#withheld, 0, undefined)));
+    this.#withheld = 0;
+    return this.#filtered(result);
+  }
+
+  /** The same as far as the content policy lets it: what it does not is not part of the output. */
+  async #filtered(result: SamplingResult): Promise<SamplingResult> {
+    const refusal = await this.#refusal();
+    if (refusal !== undefined) return { ...result, ending: failedBy(refusal), failure: refusal };
+    if (!this.#guard.blocked) return result;
+    const { assembler, sink } = this.#parts;
+    const unfinished = assembler.discardOpen();
+    if (unfinished.length > 0) sink.send(unfinished);
+    return { ending: FILTERED, usage: result.usage };
+  }
+
+  async #sampleOnce(read: number): Promise<SamplingResult> {
+    const { control, sink, sealer, safety } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
+    const route = artifactOf(artifacts, Routing);
+    const { format, contextTokens } = route;
     const engine = ClearedEngine.of(artifacts, safety);
-    const { format, contextTokens } = artifactOf(artifacts, Routing);
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = engine.bindsJson ? schemaOf(settings.format) : undefined;
-    const before = this.#usage;
+    const answerSchema = await boundSchema(engine, schemaOf(settings.format));
     this.#dispatched();
+    this.#parts.onRoute(route);
     const result = await sample({
-      engine,
-      request: {
-        ...engineSettings(this.#turn, artifacts, sealer),
-        maxTokens: this.#tokensLeft(contextTokens),
-      },
-      promptWith: (ending) => engine.prompt(ending),
+      source: new TokenGenerations({
+        engine,
+        format,
+        tools: [...request.tools, ...addedTools],
+        request: engineSettings(this.#turn, artifacts, sealer),
+        promptWith: (ending) => engine.prompt(ending),
+        contextTokens,
+        answerSchema,
+      }),
+      maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
       promptTokens: read,
-      contextTokens,
-      format,
-      effort: settings.effort,
-      tools: [...request.tools, ...addedTools],
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
       }),
-      answerSchema,
       check: answerCheck(settings.format),
       assembler: this.#guard,
       sink,
@@ -230,14 +277,8 @@ export class Answering {
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
-    const usage = withoutKnown(result.usage, before);
-    this.#usage = sumOf(before, sumOf(usage, usageOf(0, engine.withheld, 0, undefined)));
-    const refusal = await this.#refusal();
-    if (refusal !== undefined) return { ...result, ending: failedBy(refusal), failure: refusal };
-    if (!this.#guard.blocked) return result;
-    const unfinished = assembler.discardOpen();
-    if (unfinished.length > 0) sink.send(unfinished);
-    return { ending: FILTERED, usage: result.usage };
+    this.#withheld += engine.withheld;
+    return result;
   }
 
   /** Whether the response goes on: once the client has answered its calls, where it is open for that. */
@@ -346,6 +387,19 @@ export class Answering {
 
 function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
+}
+
+/**
+ * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
+ * same reason, and by that it is known.
+ */
+async function boundSchema(
+  engine: EngineClient,
+  schema: Record<string, unknown> | undefined,
+): Promise<Record<string, unknown> | undefined> {
+  if (schema === undefined) return undefined;
+  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
+  return grammars.includes('json') ? schema : undefined;
 }
 
 /** JSON Schema of what a format asks for. */

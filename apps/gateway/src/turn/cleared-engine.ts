@@ -1,9 +1,9 @@
-import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
+import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import type { PromptEnding } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Artifacts } from '@turnpike/turns';
 import { artifactOf } from './artifact-of.js';
-import { enginePrompt } from './engine-prompt.js';
+import { enginePrompt, type EnginePrompt } from './engine-prompt.js';
 import { RacingEngine } from './racing-engine.js';
 import type { SafetyGate } from './safety-gate.js';
 
@@ -13,16 +13,16 @@ import type { SafetyGate } from './safety-gate.js';
  */
 export class ClearedEngine implements EngineClient {
   readonly name: string;
-  readonly bindsJson: boolean;
   readonly #engine: Pick<EngineClient, 'generate'>;
+  readonly #capable: Pick<EngineClient, 'capabilities'>;
   readonly #artifacts: Artifacts;
   /** Prompts of this chain. */
-  readonly #prompts = new WeakSet<GenerateRequest['prompt']>();
+  readonly #prompts = new WeakSet<object>();
   readonly #racing: RacingEngine | undefined;
 
   private constructor(artifacts: Artifacts, engine: EngineClient, racing: RacingEngine | undefined) {
     this.name = engine.name;
-    this.bindsJson = engine.bindsJson === true;
+    this.#capable = engine;
     this.#artifacts = artifacts;
     this.#engine = racing ?? engine;
     this.#racing = racing;
@@ -44,17 +44,21 @@ export class ClearedEngine implements EngineClient {
   }
 
   /** The chain as a prompt, which this engine takes. */
-  prompt(ending?: PromptEnding): GenerateRequest['prompt'] {
+  prompt(ending?: PromptEnding): EnginePrompt {
     const prompt = enginePrompt(this.#artifacts, ending);
-    this.#prompts.add(prompt);
+    this.#prompts.add(prompt.json);
     return prompt;
   }
 
   /** @throws Error for a prompt of another chain */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineChunk> {
-    if (!this.#prompts.has(request.prompt))
+    if (!this.#prompts.has(request.prompt.json))
       throw new Error('An engine is cleared for the prompts of one chain.');
     return this.#engine.generate(request, signal);
+  }
+
+  capabilities(): Promise<EngineCapabilities> {
+    return this.#capable.capabilities();
   }
 
   /** The connections are those of the engine itself. */

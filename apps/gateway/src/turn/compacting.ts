@@ -1,7 +1,7 @@
 import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
-import { Routing } from '@turnpike/routing';
+import { Routing, type RouterStrategy } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
 import {
   shownItems,
@@ -15,6 +15,7 @@ import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
 import { enginePromptLength, engineSettings } from './engine-prompt.js';
+import { failover } from './failover.js';
 import type { SafetyGate } from './safety-gate.js';
 import { usageOf } from './usage.js';
 
@@ -26,6 +27,7 @@ export interface SummaryInput {
   readonly turn: TurnContext;
   readonly artifacts: Artifacts;
   readonly pipeline: Pipeline;
+  readonly router: RouterStrategy;
   readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly safety: SafetyGate;
   readonly signal: AbortSignal;
@@ -34,15 +36,29 @@ export interface SummaryInput {
 export interface Summary {
   readonly text: string;
   readonly usage: Usage;
+  /** Of the conversation, with the engine that wrote the summary. */
+  readonly artifacts: Artifacts;
 }
 
 /**
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
+ * Nobody sees any of it before it is whole, so an engine that fails at it is replaced by another one, once.
  * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own.
  *   OutputBlocked for a summary that may not be shown
  */
-export async function summarise({
+export async function summarise(input: SummaryInput): Promise<Summary> {
+  try {
+    return await summariseOnce(input);
+  } catch (thrown) {
+    if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
+    const artifacts = await failover({ ...input, failure: thrown });
+    if (artifacts === undefined) throw thrown;
+    return summariseOnce({ ...input, artifacts });
+  }
+}
+
+async function summariseOnce({
   turn,
   artifacts,
   pipeline,
@@ -55,9 +71,7 @@ export async function summarise({
   );
   const engine = ClearedEngine.of(asked, safety);
   const { format, contextTokens } = artifactOf(asked, Routing);
-  const { effort } = artifactOf(asked, Rendering).head.key;
-  const opened = format.generationPrompt(effort, { kind: 'answer' });
-  const prompt = engine.prompt({ opened });
+  const { opened, ...prompt } = engine.prompt({ opening: { kind: 'answer' } });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
     throw new ApiError('context_length_exceeded', {
@@ -82,7 +96,7 @@ export async function summarise({
   if (text.trim() === '') throw new ApiError('compaction_failed');
   const usage = usageOf(prompt.length, sampled, 0, { cachedTokens });
   safety.requireShown(text, usage);
-  return { text: text.trim(), usage };
+  return { text: text.trim(), usage, artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

@@ -1,17 +1,20 @@
 import { Images, imagesOf, type KnownImages } from '@turnpike/images';
 import type { GenerateRequest } from '@turnpike/inference';
-import { promptLength, promptOf, Rendering, type PromptEnding } from '@turnpike/rendering';
+import { promptLength, promptOf, Rendering, type Prompt, type PromptEnding } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
 import type { Artifacts, TurnContext } from '@turnpike/turns';
 import { artifactOf } from './artifact-of.js';
+
+/** A prompt as an engine gets it, and what it has opened of the model's first item. */
+export type EnginePrompt = GenerateRequest['prompt'] & Pick<Prompt, 'opened'>;
 
 /**
  * The conversation as an engine gets it.
  * @param artifacts of every stage
  * @param ending what stands behind the items; by default what makes the model answer
  */
-export function enginePrompt(artifacts: Artifacts, ending?: PromptEnding): GenerateRequest['prompt'] {
+export function enginePrompt(artifacts: Artifacts, ending?: PromptEnding): EnginePrompt {
   const images = artifactOf(artifacts, Images);
   const prompt = promptOf(artifactOf(artifacts, Rendering), artifactOf(artifacts, Routing).format, ending);
   if (images.count === 0) return prompt;
@@ -34,7 +37,7 @@ export function engineSettings(
   return {
     model: engineModel,
     stopIds: format.stopIds,
-    vocabularySize: format.tokenizer.vocabularySize,
+    tokenizer: format.tokenizer,
     temperature: request.temperature,
     topP: request.topP,
     cacheSalt: sealer.saltOf(tenant),

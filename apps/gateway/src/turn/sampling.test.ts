@@ -6,6 +6,7 @@ import { newResponse, parseRequest, type EventFrame } from '@turnpike/protocol';
 import { answerCheck } from '@turnpike/validation';
 import { OutputRules, type OutputRulesOptions } from './output-rules.js';
 import { sample, type SamplingInput } from './sampling.js';
+import { TokenGenerations } from './token-generations.js';
 
 const format = harmony();
 const { tokenizer } = format;
@@ -32,6 +33,7 @@ function scripted(answers: readonly Answer[]) {
   const taken: number[] = [];
   const engine: EngineClient = {
     name: 'scripted',
+    capabilities: () => Promise.reject(new Error('not asked here')),
     async *generate(request: GenerateRequest) {
       const { text, finish = 'stop', cached } = answers[requests.length] ?? { text: '' };
       const { json, maxTokens } = request;
@@ -52,7 +54,7 @@ function scripted(answers: readonly Answer[]) {
 async function run(
   answers: readonly Answer[],
   rules: Partial<OutputRulesOptions['tools']>,
-  input: Partial<SamplingInput> = {},
+  { answerSchema, ...input }: Partial<SamplingInput> & { answerSchema?: Record<string, unknown> } = {},
 ) {
   const { engine, requests, taken } = scripted(answers);
   const request = parseRequest({ model: 'm' }, 'http');
@@ -65,22 +67,27 @@ async function run(
   let begun = 0;
   const tools = { required: false, allowed: 'any' as const, maxCalls: Infinity, ...rules };
   const result = await sample({
-    engine,
+    source: new TokenGenerations({
+      engine,
+      format,
+      tools: [
+        { type: 'function', name: 'f' },
+        { type: 'function', name: 'g' },
+      ],
+      request: { model: 'm', stopIds: format.stopIds, temperature: 1, topP: 1 },
+      promptWith: ({ written = [], opening }) => {
+        const opened = format.generationPrompt(undefined, undefined, opening);
+        const ids = [...written.flatMap((item) => [...item.ids]), ...opened];
+        return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))], opened };
+      },
+      contextTokens: 10_000,
+      answerSchema,
+    }),
+    maxTokens: 1_000,
     interrupted: () => false,
-    request: { model: 'm', maxTokens: 1_000, stopIds: format.stopIds, temperature: 1, topP: 1 },
-    promptWith: ({ written = [], opened = [] }) => {
-      const ids = [...written.flatMap((item) => [...item]), ...opened];
-      return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))] };
-    },
     promptTokens: 2,
     folded: 0,
-    contextTokens: 10_000,
-    format,
-    tools: [
-      { type: 'function', name: 'f' },
-      { type: 'function', name: 'g' },
-    ],
-    rules: new OutputRules({ tools, bindsAnswer: input.answerSchema !== undefined, reasons: true }),
+    rules: new OutputRules({ tools, bindsAnswer: answerSchema !== undefined, reasons: true }),
     assembler,
     sink: { send: (sent) => frames.push(...sent), ready: () => undefined },
     signal: new AbortController().signal,
@@ -135,8 +142,7 @@ describe('sample', () => {
 
   it('is incomplete when the tokens run out before the second generation, or in it', async () => {
     const first = { text: `${THOUGHT}${ANSWER}no<|return|>` };
-    const request = { model: 'm', stopIds: format.stopIds, temperature: 1, topP: 1 };
-    const spent = { request: { ...request, maxTokens: idsOf(`${THOUGHT}${ANSWER}`).length } };
+    const spent = { maxTokens: idsOf(`${THOUGHT}${ANSWER}`).length };
     const ran = await run([first], required, spent);
     expect(ran.requests).toHaveLength(1);
     expect(ran.result.ending).toEqual({ status: 'incomplete', reason: 'max_output_tokens' });

@@ -6,17 +6,20 @@ export interface FinishedTurn {
   readonly turn: TurnContext;
   readonly response: ResponseObject;
   readonly transport: 'websocket' | 'http' | 'background';
+  /** The engine that answered, by its name. */
+  readonly engine: string | undefined;
   readonly lifecycle: TurnLifecycle;
   readonly failure: ApiError | undefined;
 }
 
 /** One line a turn: counts and times, and never a word of what was said. */
-export function logTurn({ turn, response, transport, lifecycle, failure }: FinishedTurn): void {
+export function logTurn({ turn, response, transport, engine, lifecycle, failure }: FinishedTurn): void {
   const line = {
     response: response.id,
     tenant: turn.tenant,
     transport,
     model: response.model,
+    engine,
     status: response.status,
     input_tokens: response.usage?.input_tokens,
     cached_tokens: response.usage?.input_tokens_details.cached_tokens,

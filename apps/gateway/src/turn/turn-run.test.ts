@@ -20,6 +20,7 @@ const encoder = new TokenEncoder(format.tokenizer);
 /** An engine that answers "hi". */
 const engine: EngineClient = {
   name: 'fake',
+  capabilities: () => Promise.reject(new Error('not asked here')),
   async *generate() {
     const pieces = [
       200005,
@@ -73,6 +74,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     sealer,
     gate,
     configSchema.parse({}),
+    router,
   );
 }
 

@@ -1,7 +1,7 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
-import { Routing } from '@turnpike/routing';
+import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
 import { Validation } from '@turnpike/validation';
@@ -21,6 +21,7 @@ import type { TurnInput, TurnOutcome } from './turn-input.js';
 export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
   readonly safety: SafetyGate;
+  readonly router: RouterStrategy;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
   /** Most bytes that lifecycle events spend on tools and instructions. */
@@ -37,6 +38,8 @@ export class TurnRun {
   readonly #parts: TurnParts;
   readonly #lifecycle = new TurnLifecycle();
   readonly #id: string;
+  /** By which its output comes. */
+  #route: Route | undefined;
 
   constructor(input: TurnInput, parts: TurnParts) {
     this.#input = input;
@@ -80,13 +83,15 @@ export class TurnRun {
       ...newResponse(this.#id, request, background?.createdAt ?? Math.floor(Date.now() / 1000)),
       ...(dropped.length === 0 ? {} : { turnpike: { dropped_tools: dropped } }),
     };
-    const format = artifactOf(admitted, Routing).format.name;
+    const route = artifactOf(admitted, Routing);
+    this.#route = route;
     const assembler = new ResponseAssembler(response, {
       toolsKey: request.toolsKey,
       echoBytes: this.#parts.echoBytes,
       streamId: request.streamId,
       sequence: background?.sequence,
-      seal: (ids) => this.#parts.sealer.seal(tenant, packSampledIds({ format, ids })),
+      seal: (ids) =>
+        this.#parts.sealer.seal(tenant, packSampledIds({ format: (this.#route ?? route).format.name, ids })),
     });
     sink.send(assembler.begin());
     return assembler;
@@ -104,6 +109,7 @@ export class TurnRun {
       lifecycle: this.#lifecycle,
       sink: keepAlive,
       gone: signal,
+      onRoute: (route) => (this.#route = route),
     });
     try {
       return { ...(await answering.run(base?.artifacts)), control };
@@ -146,7 +152,7 @@ export class TurnRun {
     const { response } = assembler;
     const finished = { turn, response, transport: transportOf(this.#input) };
     countTurn(finished);
-    logTurn({ ...finished, lifecycle: this.#lifecycle, failure });
+    logTurn({ ...finished, engine: this.#route?.engine.name, lifecycle: this.#lifecycle, failure });
     return {
       response,
       failure,

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
+import type { RouterStrategy } from '@turnpike/routing';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, CONVERSATIONS, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
@@ -26,9 +27,11 @@ export class TurnService {
     @Inject(Sealer) sealer: Sealer,
     @Inject(SafetyGate) safety: SafetyGate,
     @Inject(CONFIG) config: Config,
+    @Inject(ROUTER) router: RouterStrategy,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
+      router,
       store,
       conversations,
       sealer,

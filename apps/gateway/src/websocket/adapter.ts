@@ -4,13 +4,8 @@ import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import {
-  admitUpgrade,
-  asksForWebSocket,
-  refuseUpgrade,
-  serveWithoutUpgrade,
-  type UpgradeState,
-} from './upgrade.js';
+import { admitUpgrade, asksForWebSocket, serveWithoutUpgrade, type UpgradeState } from './upgrade.js';
+import { answerAndClose } from '../http/raw-answer.js';
 import { explainingSocket } from './explaining-socket.js';
 
 /**
@@ -52,7 +47,7 @@ export class ResponsesWsAdapter extends WsAdapter {
     });
     server.on('headers', (headers) => headers.push(`x-request-id: ${mintId('request')}`));
     server.on('wsClientError', ({ message }, socket) => {
-      refuseUpgrade(socket, new ApiError('invalid_value', { message: `${message}.` }));
+      answerAndClose(socket, new ApiError('invalid_value', { message: `${message}.` }));
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (!asksForWebSocket(request)) return serveWithoutUpgrade(this.#server, request, socket, head);
@@ -66,7 +61,7 @@ export class ResponsesWsAdapter extends WsAdapter {
           server.emit('connection', client, request, { principal, socket });
         });
       } catch (thrown) {
-        refuseUpgrade(socket, ApiError.from(thrown));
+        answerAndClose(socket, ApiError.from(thrown));
       }
     });
     return server;

@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers';
 import { KeyRing } from '@turnpike/access';
 import { ApiError } from '@turnpike/protocol';
 import { configSchema } from '../config/schema.js';
-import { admitUpgrade, asksForWebSocket, refuseUpgrade, type UpgradeState } from './upgrade.js';
+import { answerAndClose } from '../http/raw-answer.js';
+import { admitUpgrade, asksForWebSocket, type UpgradeState } from './upgrade.js';
 
 const OPEN: UpgradeState = {
   config: configSchema.parse({ allowedOrigins: ['https://chat.example.com'], limits: { connections: 2 } }),
@@ -172,12 +173,12 @@ describe('the decision', () => {
   });
 });
 
-describe('refuseUpgrade', () => {
+describe('answerAndClose', () => {
   /** The answer, as lines of its head and its body. */
   async function answerTo(error: ApiError) {
     const socket = new PassThrough();
     const answer = text(socket);
-    refuseUpgrade(socket, error);
+    answerAndClose(socket, error);
     expect(socket.writableEnded).toBe(true);
     const [head = '', body = ''] = (await answer).split('\r\n\r\n');
     const [status, ...lines] = head.split('\r\n');

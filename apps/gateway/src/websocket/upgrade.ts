@@ -2,9 +2,7 @@ import type { Principal } from '@turnpike/access';
 import { ApiError, quotable } from '@turnpike/protocol';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { STATUS_CODES } from 'node:http';
 import { admitOrigin, type AdmissionState } from '../http/admission.js';
-import { errorEnvelope, errorHeaders } from '../http/error-response.js';
 
 /** Paths of the WebSocket, `/v1` optional because clients differ in what their base URL ends with. */
 const WEBSOCKET_PATH = /^(?:\/v1)?\/responses\/?$/;
@@ -18,9 +16,6 @@ export interface UpgradeState extends AdmissionState {
 
 /** Headers that ask for another protocol. */
 const UPGRADE_HEADERS = new Set(['upgrade', 'connection', 'http2-settings']);
-
-/** How long a client whose upgrade was refused may take to read why and close, in ms. */
-const REFUSED_MS = 1_000;
 
 /**
  * Decides about an upgrade before any WebSocket exists, so that a refusal is a plain HTTP answer.
@@ -54,25 +49,6 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
 /** Whether a request asks for the protocol that there is an upgrade to. */
 export function asksForWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
-}
-
-/** Answers an upgrade with an HTTP error and closes the socket, also when the client does not. */
-export function refuseUpgrade(socket: Duplex, error: ApiError): void {
-  const body = JSON.stringify(errorEnvelope(error));
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-    ...errorHeaders(error),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  // What the client still sends has to be read for its end to be seen.
-  socket.resume();
-  const cut = setTimeout(() => socket.destroy(), REFUSED_MS);
-  socket.once('close', () => clearTimeout(cut));
-  socket.end(
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
-  );
 }
 
 /**

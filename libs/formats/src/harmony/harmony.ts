@@ -24,7 +24,7 @@ export function harmony(): Format {
     closing: () => [],
     segmentKind: itemSegmentKind,
     reasoningSpan: ({ length }) => [0, length],
-    generationPrompt: (_effort, opening) =>
+    generationPrompt: (_place, _effort, opening) =>
       opening === undefined
         ? generationPrompt
         : openingPieces(opening).flatMap((piece) =>

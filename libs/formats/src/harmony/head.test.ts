@@ -117,7 +117,7 @@ const weatherSection = [
 /** Prompt for a head and one user message. */
 function prompt(settings: Partial<HeadSettings>, text: string): number[] {
   const pieces = [...headPieces({ tools: [], ...settings }), ...user(text)];
-  return [...encodePieces(pieces), ...harmony().generationPrompt()];
+  return [...encodePieces(pieces), ...harmony().generationPrompt(undefined)];
 }
 
 describe('the head of a Harmony prompt', () => {

@@ -187,7 +187,7 @@ describe('Harmony items', () => {
   });
 
   it('are followed by an assistant start, and sampling ends at two ids', () => {
-    expect(written(harmony().generationPrompt())).toBe('<|start|>assistant');
+    expect(written(harmony().generationPrompt(undefined))).toBe('<|start|>assistant');
     expect(written(harmony().stopIds)).toBe('<|return|><|call|>');
   });
 });

@@ -207,7 +207,7 @@ describe('parsing', () => {
         const ids = outputs.flatMap(([item]) =>
           encodePieces(format.renderItem(item, { calls: new Map(), place: undefined }).pieces),
         );
-        expect(ids.slice(0, 2)).toEqual(format.generationPrompt());
+        expect(ids.slice(0, 2)).toEqual(format.generationPrompt(undefined));
         const parser = format.parser(tools);
         const messages = messagesOf([...parser.push(ids.slice(2)), ...parser.finish('stop')]);
         expect(messages.map(({ header, text: read }) => [header, read])).toEqual(
@@ -286,7 +286,7 @@ describe('parsing', () => {
   function expectVerbatim(ids: number[], messages: ReturnType<typeof messagesOf>): void {
     let at = 0;
     messages.forEach((message, index) => {
-      const opened = index === 0 ? format.generationPrompt() : [];
+      const opened = index === 0 ? format.generationPrompt(undefined) : [];
       if (message.ids.length > 0) {
         const kept = message.ids.length - opened.length - 1;
         expect(message.ids.slice(0, -1)).toEqual([...opened, ...ids.slice(at, at + kept)]);

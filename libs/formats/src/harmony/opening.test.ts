@@ -38,9 +38,11 @@ describe('generationPrompt with an opening', () => {
     ['a call of any of several namespaces', call(weather, read), '<|start|>assistant to'],
     ['the answer', answer, '<|start|>assistant<|channel|>final<|message|>'],
   ])('opens %s', (_name, opening, expected) => {
-    const ids = format.generationPrompt(undefined, opening);
+    const ids = format.generationPrompt(undefined, undefined, opening);
     expect(written(ids)).toBe(expected);
-    expect(ids.slice(0, format.generationPrompt().length)).toEqual(format.generationPrompt());
+    expect(ids.slice(0, format.generationPrompt(undefined).length)).toEqual(
+      format.generationPrompt(undefined),
+    );
   });
 
   it('is the beginning of what history has for that call, token for token', () => {
@@ -56,7 +58,7 @@ describe('generationPrompt with an opening', () => {
         ).pieces,
       );
       for (const opening of [call(target), call(target, { ...target, name: 'other' }), call(weather, read)]) {
-        const opened = format.generationPrompt(undefined, opening);
+        const opened = format.generationPrompt(undefined, undefined, opening);
         expect(whole.slice(0, opened.length)).toEqual(opened);
       }
     }
@@ -80,7 +82,7 @@ describe('output behind an opened header', () => {
       '{}',
     ],
   ])('is a call with %s', (_name, opening, sampled, text) => {
-    const opened = format.generationPrompt(undefined, opening);
+    const opened = format.generationPrompt(undefined, undefined, opening);
     const parser = format.parser(tools, opened);
     const ids = idsOf(sampled);
     const [message, ...others] = messagesOf([...parser.push(ids), ...parser.finish('stop')]);
@@ -96,7 +98,7 @@ describe('output behind an opened header', () => {
   });
 
   it('is a call cut short when the limit comes first, and leaves nothing', () => {
-    const parser = format.parser(tools, format.generationPrompt(undefined, call(weather)));
+    const parser = format.parser(tools, format.generationPrompt(undefined, undefined, call(weather)));
     const [message] = messagesOf([...parser.push(idsOf('{"ci')), ...parser.finish('length')]);
     expect(message).toMatchObject({ text: '{"ci', complete: false, ids: [], sampled: idsOf('{"ci').length });
   });
@@ -131,7 +133,7 @@ describe('output behind an opened header', () => {
     const reasons = fc.constantFrom<FinishReason>('stop', 'length', 'abort');
     fc.assert(
       fc.property(openings, output, reasons, fc.array(fc.nat(5)), (opening, ids, reason, sizes) => {
-        const opened = format.generationPrompt(undefined, opening);
+        const opened = format.generationPrompt(undefined, undefined, opening);
         const whole = format.parser(tools, opened);
         const expected = joined([...whole.push(ids), ...whole.finish(reason)]);
         const chunked = format.parser(tools, opened);

@@ -2,13 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EncodeQueue } from './encode-queue.js';
 import { type EncodeAnswer, type EncodeMessage } from './encode-messages.js';
 import { packIds } from './packed-ids.js';
-import { VOCABULARIES } from './vocabularies.js';
+import { openTokenizer } from './vocabularies.js';
 
 /** The thread behind `TokenEncoder`. Between two steps it reads what has arrived: new jobs, and jobs given up. */
 const { vocabulary } = workerData as { vocabulary: string };
-const tokenizer = VOCABULARIES[vocabulary]?.();
-if (parentPort === null || tokenizer === undefined)
-  throw new Error(`No encoder for vocabulary ${vocabulary}`);
+const tokenizer = openTokenizer(vocabulary);
+if (parentPort === null) throw new Error('The encoder of a vocabulary runs in a thread');
 const port = parentPort;
 const queue = new EncodeQueue(tokenizer);
 let working = false;

@@ -80,7 +80,7 @@ export class TokenEncoder {
 
   private start(): Worker {
     const url = this.options.workerUrl ?? new URL('./encode.worker.js', import.meta.url);
-    const worker = new Worker(url, { workerData: { vocabulary: this.tokenizer.name } });
+    const worker = new Worker(url, { workerData: { vocabulary: this.tokenizer.source } });
     worker.on('message', (answer: EncodeAnswer) => this.take(answer.id)?.resolve(unpackIds(answer)));
     worker.on('error', (error: Error) => this.fail(worker, error));
     worker.on('exit', () => this.fail(worker, new Error('The encoder thread ended')));

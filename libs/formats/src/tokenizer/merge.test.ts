@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { IdBuffer } from './id-buffer.js';
+import { RankJoins } from './joins.js';
 import { Merger } from './merge.js';
 import { parseRanks, readRankFile } from './ranks.js';
 import { TokenTable } from './token-table.js';
@@ -24,7 +25,7 @@ function countingTable(): CountingTable {
 
 describe('Merger', () => {
   const table = countingTable();
-  const merger = new Merger(table);
+  const merger = new Merger({ table, joins: new RankJoins(table) });
 
   it.each([
     ['one letter', Buffer.alloc(50_000, 'a')],

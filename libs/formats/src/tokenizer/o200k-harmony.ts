@@ -1,5 +1,8 @@
 import { BytePairTokenizer } from './byte-pair-tokenizer.js';
+import { type Cutter } from './cutting.js';
+import { RankJoins } from './joins.js';
 import { parseRanks, readRankFile } from './ranks.js';
+import { pieceEnd } from './split.js';
 import { type SteppedTokenizer } from './types.js';
 
 /** Control ids of Harmony that have a meaning, by name. */
@@ -36,6 +39,8 @@ const NAMED: Record<number, string> = {
 const FIRST_CONTROL = 199998;
 const LAST_CONTROL = 201087;
 
+const o200kCutter: Cutter = { cursor: (text) => ({ pieceEnd: (start) => pieceEnd(text, start) }) };
+
 let instance: SteppedTokenizer | undefined;
 
 /**
@@ -48,11 +53,16 @@ export function o200kHarmony(): SteppedTokenizer {
     const controls = new Map<number, string>();
     for (let id = FIRST_CONTROL; id <= LAST_CONTROL; id++)
       controls.set(id, NAMED[id] ?? `<|reserved_${id}|>`);
-    instance = new BytePairTokenizer(
-      'o200k_harmony',
-      parseRanks(readRankFile('o200k_base').bpe_ranks),
+    const table = parseRanks(readRankFile('o200k_base').bpe_ranks);
+    instance = new BytePairTokenizer({
+      name: 'o200k_harmony',
+      source: 'o200k_harmony',
+      table,
+      joins: new RankJoins(table),
       controls,
-    );
+      cutter: o200kCutter,
+      piecesAreTokens: true,
+    });
   }
   return instance;
 }

@@ -8,13 +8,15 @@ interface RankFile {
   bpe_ranks: string;
   /** The regular expression that cuts text into pieces, in Rust's dialect. */
   pat_str: string;
+  /** Ids of the control tokens by literal. */
+  special_tokens: Record<string, number>;
 }
 
 /**
  * Reads a rank file of npm `tiktoken`: its data only, never its encoder.
  * @throws Error when the package or the file is missing.
  */
-export function readRankFile(name: 'o200k_base'): RankFile {
+export function readRankFile(name: 'o200k_base' | 'cl100k_base'): RankFile {
   const path = createRequire(import.meta.url).resolve(`tiktoken/encoders/${name}.json`);
   return JSON.parse(readFileSync(path, 'latin1')) as RankFile;
 }

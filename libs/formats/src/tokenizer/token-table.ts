@@ -5,7 +5,7 @@
  * no object each, load in a fraction of a second, and a look-up allocates nothing.
  */
 export class TokenTable {
-  /** Ids are 0 .. size - 1; the id of a token is also its merge rank. */
+  /** Ids are 0 .. size - 1. */
   readonly size: number;
   /** Length in bytes of the longest token: no longer run can be one. */
   readonly longest: number;
@@ -15,10 +15,13 @@ export class TokenTable {
   /**
    * @param data bytes of all tokens, one after the other
    * @param ends offset in `data` where each token ends
+   * @param isText whether text may become a token, so that `find` finds it; by default all may. Of equal tokens the
+   *   first is found.
    */
   constructor(
     private readonly data: Uint8Array,
     private readonly ends: Uint32Array,
+    isText: (id: number) => boolean = () => true,
   ) {
     this.size = ends.length;
     // At most half full, so that probe runs stay short.
@@ -30,6 +33,10 @@ export class TokenTable {
     let start = 0;
     for (let id = 0; id < this.size; id++) {
       const end = ends[id] as number;
+      if (end === start || !isText(id)) {
+        start = end;
+        continue;
+      }
       longest = Math.max(longest, end - start);
       let slot = hash(data, start, end) & this.mask;
       while (this.slots[slot] !== 0) slot = (slot + 1) & this.mask;

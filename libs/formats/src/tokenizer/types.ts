@@ -1,6 +1,8 @@
 /** Text to token ids and back, for one vocabulary. */
 export interface Tokenizer {
   readonly name: string;
+  /** How another thread gets this vocabulary: a built-in name, or the absolute path of its file. */
+  readonly source: string;
   /** One more than the largest id. */
   readonly vocabularySize: number;
   /**
@@ -8,6 +10,8 @@ export interface Tokenizer {
    * returns a control id. O(n log n) in the length of `text` whatever it holds.
    */
   encode(text: string): Int32Array;
+  /** Id of the control token with this literal; undefined when the vocabulary has none. */
+  controlId(text: string): number | undefined;
   /** UTF-8 bytes of one id; a control token gives its literal; an unknown id gives no bytes. */
   bytes(id: number): Uint8Array;
   /** Text of `ids`, control tokens as their literals; bytes that are not UTF-8 become U+FFFD. */

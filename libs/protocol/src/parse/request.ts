@@ -31,6 +31,20 @@ const INCLUDABLE = [
   'message.output_text.logprobs',
 ] as const;
 
+/**
+ * What a query asks to be included, as `include=a&include=b` or with brackets. Nothing depends on it: all there is is included.
+ * @throws ApiError invalid_value naming the entry at fault
+ */
+export function checkInclude(query: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(query)) {
+    const [name, place] = /^include(?:\[(\d*)\])?$/.exec(key) ?? [];
+    if (name === undefined) continue;
+    [value].flat().forEach((entry, index) => {
+      parseField(z.enum(INCLUDABLE), entry, `include[${place || index}]`);
+    });
+  }
+}
+
 /** A name that a response repeats in each of its lifecycle events. */
 const label = optional(
   z.string().max(MAX_LABEL_CHARACTERS, `must have at most ${MAX_LABEL_CHARACTERS} characters`),

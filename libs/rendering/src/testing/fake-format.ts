@@ -29,7 +29,7 @@ export function fakeFormat(options: Partial<Format> = {}): Format {
     closing: () => [],
     segmentKind,
     reasoningSpan: ({ length }) => [0, length],
-    generationPrompt: (_effort, opening) => (opening === undefined ? [START, 65] : [START, 65, BODY]),
+    generationPrompt: (_place, _effort, opening) => (opening === undefined ? [START, 65] : [START, 65, BODY]),
     parser: () => {
       throw new Error('Nothing is parsed here.');
     },

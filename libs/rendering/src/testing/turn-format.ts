@@ -22,7 +22,7 @@ export function turnFormat(options: Partial<Format> = {}): Format {
     tokenizer: { encode: (text: string) => Int32Array.from(idsOf(text)) } as Tokenizer,
     stopIds: [END],
     renderItem,
-    takeOver: (ids, place) => ({
+    takeOver: (_item, ids, place) => ({
       closes: ids[0] === START,
       place: ids.at(-1) === END ? { by: '', held: '' } : { by: openTurn(place)?.by ?? 'assistant', held: '' },
     }),

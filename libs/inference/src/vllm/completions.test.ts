@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { begin, sse, tokens } from '../testing/fake-engine.js';
-import { NEVER, REQUEST, answering, cleanUp, clientFor, drain, idsOf, setUp } from '../testing/harness.js';
-import { VllmCompletions, type EngineChunk } from './index.js';
+import { begin, sse, tokens } from '../../testing/fake-engine.js';
+import { NEVER, REQUEST, answering, cleanUp, clientFor, drain, idsOf, setUp } from '../../testing/harness.js';
+import type { EngineChunk } from '../index.js';
 
 afterEach(cleanUp);
 
@@ -48,12 +48,7 @@ describe('the request', () => {
   it('carries images beside the ids, where the server is said to take them', async () => {
     const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
     expect(client.takesImages).toBe(false);
-    const seeing = new VllmCompletions({
-      name: 'local',
-      url: engine.url,
-      idleTimeoutMs: 60_000,
-      images: 'content_parts',
-    });
+    const seeing = clientFor(engine.url, { images: 'content_parts' });
     expect(seeing.takesImages).toBe(true);
     const details = ['low', undefined] as const;
     const urls = [`data:image/png;base64,${'A'.repeat(40_000)}`, 'data:image/gif;base64,R0lGOD=='];
@@ -62,7 +57,6 @@ describe('the request', () => {
       prompt: { ...REQUEST.prompt, images: urls.map((url, index) => ({ url, detail: details[index] })) },
     });
     await drain(seeing, { ...REQUEST, prompt: { ...REQUEST.prompt, images: [] } });
-    await seeing.close();
     const [withImages, without] = engine.requests.map(({ body }) => JSON.parse(body) as object);
     expect(withImages).toMatchObject({
       prompt: [1, 20, 300, 4, 5],
@@ -77,18 +71,12 @@ describe('the request', () => {
     expect(without).not.toHaveProperty('content_parts');
   });
 
-  it('binds the output to a schema where the server is said to take one', async () => {
+  it('binds the output to a schema, unless that is switched off', async () => {
     const { engine, client } = await answering(sse(tokens([1], 'stop'), '[DONE]'));
-    expect(client.bindsJson).toBe(false);
-    const binding = new VllmCompletions({
-      name: 'local',
-      url: engine.url,
-      idleTimeoutMs: 60_000,
-      structuredOutputs: 'vllm',
-    });
-    expect(binding.bindsJson).toBe(true);
-    await drain(binding, { ...REQUEST, json: { type: 'object' } });
-    await binding.close();
+    expect((await client.capabilities()).grammars).toContain('json');
+    const unbound = clientFor(engine.url, { structuredOutputs: false });
+    expect((await unbound.capabilities()).grammars).toEqual([]);
+    await drain(client, { ...REQUEST, json: { type: 'object' } });
     expect(JSON.parse(engine.requests[0]?.body ?? '')).toMatchObject({
       structured_outputs: { json: { type: 'object' } },
     });

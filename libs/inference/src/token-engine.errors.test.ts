@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { o200kHarmony } from '@turnpike/formats';
 import type { ApiError } from '@turnpike/protocol';
 import { begin, sse, tokens } from '../testing/fake-engine.js';
 import { REQUEST, answering, cleanUp, clientFor, codeOf, drain, idsOf, setUp } from '../testing/harness.js';
@@ -45,7 +46,7 @@ describe('failures of the engine', () => {
       '{"error":{"message":"Worker local total request limit reached (33/32)","code":503}}',
       'server_is_overloaded',
     ],
-  ])('%s (status %i)', async (_, status, body, code) => {
+  ])('D10: %s (status %i)', async (_, status, body, code) => {
     const { client } = await setUp(({ response }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
     });
@@ -53,6 +54,20 @@ describe('failures of the engine', () => {
     expect([chunks, codeOf(error)]).toEqual([[], code]);
     expect((error as ApiError).message).not.toMatch(/secret|127\.0\.0\.1|status/);
     expect((error as ApiError).retryAfter).toBe(code === 'server_is_overloaded' ? 1 : undefined);
+  });
+
+  it.each([
+    ['7', 7],
+    ['0.2', 1],
+    ['99999', 300],
+    ['Wed, 21 Oct 2026 07:28:00 GMT', 1],
+  ])('an overload that names %s is passed on as %i seconds', async (header, seconds) => {
+    const { client } = await setUp(({ response }) => {
+      response.writeHead(429, { 'retry-after': header }).end();
+    });
+    const { error } = await drain(client);
+    expect(error).toMatchObject({ code: 'server_is_overloaded', retryAfter: seconds });
+    expect((error as ApiError).message).toContain(`try again in ${seconds}s`);
   });
 
   it.each([
@@ -76,9 +91,9 @@ describe('failures of the engine', () => {
     ['{"choices":[{"token_ids":[null]}]}', 'engine_error'],
     ['{"choices":[{"token_ids":["7"]}]}', 'engine_error'],
     [tokens([201_088]), 'engine_error'],
-  ])('inside the stream: %j, after what was sampled before it', async (event, code) => {
+  ])('D10: inside the stream: %j, after what was sampled before it', async (event, code) => {
     const { client } = await answering(sse(tokens([1, 2]), event, tokens([3], 'stop'), '[DONE]'));
-    const { chunks, error } = await drain(client, { ...REQUEST, vocabularySize: 201_088 });
+    const { chunks, error } = await drain(client, { ...REQUEST, tokenizer: o200kHarmony() });
     expect([idsOf(chunks), codeOf(error)]).toEqual([[1, 2], code]);
     expect((error as ApiError).message).not.toMatch(/words|not json|limit|Timeout/);
   });
@@ -97,7 +112,7 @@ describe('failures of the engine', () => {
     ['after some tokens', sse(tokens([1]))],
     ['with [DONE] and no reason', sse(tokens([1]), '[DONE]')],
     ['inside an event', sse(tokens([1])) + 'data: {"choices":[{"finish_reason":"stop"'],
-  ])('a stream that ends %s is an error', async (_, text) => {
+  ])('D09: a stream that ends %s is an error', async (_, text) => {
     const { client } = await answering(text);
     const { error } = await drain(client);
     expect(codeOf(error)).toBe('engine_error');

@@ -19,7 +19,7 @@ const STREAM =
   'data: {"index":\ndata: 0}\n\ndata:{"x":"é😀"}\n\n: ping\n\nevent: message\nid: 7\ndata: [DONE]\n\n';
 const EVENTS = ['{"index":\n0}', '{"x":"é😀"}', '[DONE]'];
 
-describe.each(Object.entries(LINE_ENDS))('a stream with %s', (_, end) => {
+describe.each(Object.entries(LINE_ENDS))('D03: a stream with %s', (_, end) => {
   const bytes = Buffer.from(STREAM.replaceAll('\n', end));
 
   it('gives the same events whole, byte by byte, and cut at any one place', () => {
@@ -28,15 +28,18 @@ describe.each(Object.entries(LINE_ENDS))('a stream with %s', (_, end) => {
     for (let place = 0; place <= bytes.length; place++) expect(eventsOf(cutAt(bytes, place))).toEqual(EVENTS);
   });
 
-  it('gives the same events cut at any two places, with a byte order mark in front or without', () => {
-    const place = fc.nat({ max: bytes.length });
+  it('gives the same events cut at every two places, with a byte order mark in front or without', () => {
     const marked = Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), bytes]);
-    fc.assert(
-      fc.property(place, place, fc.boolean(), (one, other, mark) => {
-        expect(eventsOf(cutAt(mark ? marked : bytes, one, other))).toEqual(EVENTS);
-      }),
-      { numRuns: 300 },
-    );
+    const wanted = JSON.stringify(EVENTS);
+    const wrong: number[][] = [];
+    for (const stream of [bytes, marked]) {
+      for (let one = 0; one <= stream.length; one++) {
+        for (let other = one; other <= stream.length; other++) {
+          if (JSON.stringify(eventsOf(cutAt(stream, one, other))) !== wanted) wrong.push([one, other]);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
   });
 
   it('drops an event that has no blank line behind it, as it may be cut short', () => {

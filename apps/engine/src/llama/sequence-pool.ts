@@ -1,0 +1,148 @@
+import { type LlamaContext, type LlamaSequence } from './node-llama-cpp.js';
+import { chooseSequence } from './sequence-choice.js';
+
+/** A sequence between requests. */
+interface KeptSequence {
+  sequence: LlamaSequence;
+  tokens: readonly number[];
+  opening: number;
+  salt: string;
+  /** Resolves when nothing is evaluated in it any more. */
+  ready: Promise<void>;
+}
+
+/** A sequence that one request has to itself. */
+export interface Lease {
+  readonly sequence: LlamaSequence;
+  /** Tokens of the prompt that the sequence holds; it holds nothing else. */
+  readonly kept: number;
+  /**
+   * Gives the sequence back with all that it holds.
+   * @param last the last token sampled, which is evaluated now, so that the whole output is there for the next turn
+   */
+  release(last?: number): void;
+  /** Gives it back after an error: what it holds is not known, and forgotten. */
+  discard(): void;
+}
+
+interface Waiting {
+  readonly prompt: readonly number[];
+  readonly salt: string;
+  readonly take: (entry: KeptSequence, keep: number) => void;
+}
+
+/** The sequences of a context: each request has one for itself; the next that shares its prefix gets the same. */
+export class SequencePool {
+  /** Least recently used first. */
+  private readonly idle: KeptSequence[] = [];
+  private readonly queue: Waiting[] = [];
+
+  constructor(
+    private readonly context: LlamaContext,
+    count: number,
+  ) {
+    for (let i = 0; i < count; i++) {
+      const sequence = context.getSequence();
+      this.idle.push({ sequence, tokens: [], opening: 0, salt: '', ready: Promise.resolve() });
+    }
+  }
+
+  /** Requests that wait for a sequence. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /**
+   * The sequence that holds most of the prompt, cut to what they share. Requests are served in their order.
+   * @throws the signal's reason when it aborts before; the engine's error when the sequence cannot be cut
+   */
+  async acquire(prompt: readonly number[], salt: string, signal: AbortSignal): Promise<Lease> {
+    const [entry, keep] = await this.turn(prompt, salt, signal);
+    try {
+      await entry.ready;
+      // Less than was chosen for where the sequence had to be renewed.
+      const held = entry.sequence.contextTokens.length;
+      const kept = Math.min(keep, held);
+      if (kept < held) await entry.sequence.eraseContextTokenRanges([{ start: kept, end: held }]);
+      if (kept < entry.opening || entry.opening === 0) entry.opening = prompt.length;
+      entry.salt = salt;
+      return this.lease(entry, kept);
+    } catch (error) {
+      this.forget(entry);
+      throw error;
+    }
+  }
+
+  /** Waits until it is this request's turn; what it gets is no longer idle. */
+  private turn(
+    prompt: readonly number[],
+    salt: string,
+    signal: AbortSignal,
+  ): Promise<readonly [KeptSequence, number]> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.queue.splice(this.queue.indexOf(waiting), 1);
+        reject(signal.reason as Error);
+      };
+      const waiting: Waiting = {
+        prompt,
+        salt,
+        take: (entry, keep) => {
+          signal.removeEventListener('abort', leave);
+          resolve([entry, keep]);
+        },
+      };
+      if (signal.aborted) return reject(signal.reason as Error);
+      signal.addEventListener('abort', leave, { once: true });
+      this.queue.push(waiting);
+      this.serve();
+    });
+  }
+
+  private serve(): void {
+    for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
+      const choice = chooseSequence(this.idle, next.prompt, next.salt);
+      if (!choice) return;
+      this.queue.shift();
+      this.idle.splice(this.idle.indexOf(choice.candidate), 1);
+      next.take(choice.candidate, choice.keep);
+    }
+  }
+
+  private lease(entry: KeptSequence, kept: number): Lease {
+    const { sequence } = entry;
+    return {
+      sequence,
+      kept,
+      release: (last) => {
+        entry.tokens = sequence.contextTokens;
+        if (last !== undefined) {
+          entry.tokens = [...entry.tokens, last];
+          entry.ready = sequence.evaluateWithoutGeneratingNewTokens([last]).catch(() => this.renew(entry));
+        }
+        this.giveBack(entry);
+      },
+      discard: () => this.forget(entry),
+    };
+  }
+
+  private forget(entry: KeptSequence): void {
+    entry.tokens = [];
+    entry.ready = this.renew(entry);
+    // Whoever gets the sequence next meets the error.
+    entry.ready.catch(() => undefined);
+    this.giveBack(entry);
+  }
+
+  /** Puts a new sequence in the place of one that is not to be trusted. */
+  private async renew(entry: KeptSequence): Promise<void> {
+    await entry.sequence.dispose();
+    entry.sequence = this.context.getSequence();
+    entry.opening = 0;
+  }
+
+  private giveBack(entry: KeptSequence): void {
+    this.idle.push(entry);
+    this.serve();
+  }
+}

@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ModelsQuestion } from './ask-models.js';
+
+let server: Server;
+let question: ModelsQuestion;
+let paths: string[];
+let answer: RequestListener;
+
+beforeEach(async () => {
+  paths = [];
+  server = createServer((request, response) => {
+    paths.push(request.url ?? '');
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  await question.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** What becomes of the question when the engine does this. */
+function ask(as: RequestListener, timeoutMs = 5_000) {
+  answer = as;
+  question = new ModelsQuestion(timeoutMs);
+  return question.ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+const sends =
+  (status: number, body: string, headers = {}): RequestListener =>
+  (_, response) =>
+    response.writeHead(status, headers).end(body);
+
+describe('asking an engine for its models', () => {
+  it('gets a list', async () => {
+    expect(await ask(sends(200, '{"data":[{"id":"m"}]}'))).toEqual({ kind: 'list', models: [{ id: 'm' }] });
+    expect(paths).toEqual(['/v1/models']);
+  });
+
+  it.each([
+    ['a page', sends(200, '<html>hello')],
+    ['another object', sends(200, '{"status":"ok"}')],
+    ['nothing there', sends(404, '{"data":[{"id":"m"}]}')],
+    ['no key', sends(401, '')],
+    ['a list without end', sends(200, `{"data":[${' '.repeat(5_000_000)}]}`)],
+  ])('gets no list: %s', async (_, as) => {
+    expect(await ask(as)).toEqual({ kind: 'other' });
+  });
+
+  it('follows no redirect', async () => {
+    expect(await ask(sends(302, '', { location: '/elsewhere' }))).toEqual({ kind: 'other' });
+    expect(paths).toEqual(['/v1/models']);
+  });
+
+  it.each([
+    [sends(503, '{"error":{"message":"Loading model"}}'), 1_000],
+    [sends(429, '', { 'retry-after': '7' }), 7_000],
+    [sends(503, '', { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }), 1_000],
+  ])('is told to wait', async (as, retryAfterMs) => {
+    expect(await ask(as)).toEqual({ kind: 'busy', retryAfterMs });
+  });
+
+  it('gets no answer', async () => {
+    expect(await ask(() => undefined, 30)).toEqual({ kind: 'silent' });
+    expect(await ask((request) => request.socket.destroy())).toEqual({ kind: 'silent' });
+  });
+
+  it('finds nobody', async () => {
+    question = new ModelsQuestion(5_000);
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    expect(await question.ask(`http://127.0.0.1:${port}`)).toEqual({ kind: 'unreachable' });
+    server.listen(0);
+  });
+});

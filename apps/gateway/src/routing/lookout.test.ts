@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { WatchedEngine, type ListedModel } from '@turnpike/routing';
+import type { ModelsAnswer } from './ask-models.js';
+import { Lookout } from './lookout.js';
+
+const MODELS: readonly ListedModel[] = [{ id: 'm' }];
+
+/** A lookout of which each look gets the next of these answers. */
+function lookout(known: boolean, ...answers: readonly ModelsAnswer[]) {
+  const clock = { ms: 0 };
+  const engine = new WatchedEngine(
+    {
+      name: 'e',
+      capabilities: () => Promise.reject(new Error('not asked here')),
+      generate: () => {
+        throw new Error('no request is expected');
+      },
+      close: () => Promise.resolve(),
+    },
+    { now: () => clock.ms },
+  );
+  const listed: unknown[] = [];
+  let found = 0;
+  const left = [...answers];
+  const lookout = new Lookout({
+    url: 'http://127.0.0.1:1',
+    engine: known ? engine : undefined,
+    question: { ask: () => Promise.resolve(left.shift() ?? { kind: 'silent' }) },
+    onFound: (models) => {
+      found += 1;
+      return models.length === 0 ? undefined : engine;
+    },
+    onListed: (_, models) => listed.push(models),
+  });
+  /** Looks once for each answer; gives the waits. */
+  const lookAll = async () => {
+    const waits: number[] = [];
+    for (const _ of answers) waits.push(await lookout.look());
+    return waits;
+  };
+  return { lookout, lookAll, engine, listed, clock, found: () => found };
+}
+
+const LIST: ModelsAnswer = { kind: 'list', models: MODELS };
+const UNREACHABLE: ModelsAnswer = { kind: 'unreachable' };
+
+describe('a place where there may be an engine', () => {
+  it('is looked at again and again, more and more seldom, until one is found', async () => {
+    const vain = Array.from({ length: 6 }, () => UNREACHABLE);
+    const { lookAll, found, listed } = lookout(false, ...vain, { kind: 'other' }, LIST);
+    expect(await lookAll()).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 15_000]);
+    expect([found(), listed]).toEqual([1, [MODELS]]);
+  });
+
+  it('may have something else that lists models', async () => {
+    const { lookAll, found, listed } = lookout(false, { kind: 'list', models: [] }, LIST);
+    await lookAll();
+    expect([found(), listed]).toEqual([2, [MODELS]]);
+  });
+});
+
+describe('an engine', () => {
+  it('that cannot be reached gets no requests, and is asked when its circuit lets one through', async () => {
+    const { lookAll, engine } = lookout(true, UNREACHABLE);
+    expect(await lookAll()).toEqual([1_010]);
+    expect(engine.standing).toBe('down');
+  });
+
+  it('that is back gets requests again at once', async () => {
+    const { lookAll, engine } = lookout(true, UNREACHABLE, LIST);
+    await lookAll();
+    expect(engine.standing).toBe('ready');
+  });
+
+  it('that has no time, or is still loading, is spared', async () => {
+    const { lookAll, engine, clock } = lookout(true, { kind: 'busy', retryAfterMs: 5_000 });
+    expect(await lookAll()).toEqual([2_000]);
+    expect(engine.standing).toBe('busy');
+    clock.ms = 5_000;
+    expect(engine.standing).toBe('ready');
+  });
+
+  it('that says nothing several times is unwell; once is none', async () => {
+    const silences = Array.from({ length: 5 }, (): ModelsAnswer => ({ kind: 'silent' }));
+    const once = lookout(true, ...silences.slice(0, 1));
+    await once.lookAll();
+    expect(once.engine.standing).toBe('ready');
+    const often = lookout(true, ...silences);
+    await often.lookAll();
+    expect(often.engine.standing).toBe('failing');
+  });
+
+  it('that has no list is there all the same', async () => {
+    const { lookAll, engine, listed } = lookout(true, UNREACHABLE, { kind: 'other' });
+    expect((await lookAll())[1]).toBe(15_000);
+    expect([engine.standing, listed]).toEqual(['ready', []]);
+  });
+
+  it('is left alone once the server stops', async () => {
+    const { lookout: stopped, engine, listed } = lookout(true, LIST);
+    stopped.stop();
+    await stopped.look();
+    expect([listed, engine.standing]).toEqual([[], 'ready']);
+  });
+});

@@ -1,0 +1,154 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  CatalogueBuilder,
+  CatalogueRouter,
+  type ListedModel,
+  type NamedModel,
+  type OfferedModel,
+  type WatchedEngine,
+} from '@turnpike/routing';
+import { setTimeout as delay } from 'node:timers/promises';
+import { engineSchema, replicasOf, type Config } from '../config/schema.js';
+import { Engines } from '../engines.js';
+import { Formats } from '../formats.js';
+import { log } from '../log.js';
+import { CONFIG } from '../tokens.js';
+import { ModelsQuestion } from './ask-models.js';
+import { Lookout } from './lookout.js';
+import { isGateway, loopbackPlaces } from './loopback.js';
+
+/** How long an engine may take to say which models it has, in ms. */
+const ANSWER_MS = 2_000;
+/** How long the start waits for engines to say so, in ms; those that are slower come in later. */
+const FIRST_LOOK_MS = 1_000;
+/** Context of a model whose engine does not say what it is. */
+const USUAL_CONTEXT = 131_072;
+
+/** What was found where no engine was configured. */
+export interface FoundEngine {
+  readonly name: string;
+  readonly port: number;
+  readonly models: readonly string[];
+}
+
+/**
+ * The models that can be asked for: those of the configuration, and those that engines list. Watches the engines, also
+ * those that it finds on this machine, and keeps the router's catalogue as it is there.
+ */
+@Injectable()
+export class ModelCatalogue implements OnApplicationShutdown {
+  /** The default router, of this catalogue. */
+  readonly router: CatalogueRouter;
+  readonly #config: Config;
+  readonly #engines: Engines;
+  readonly #formats: Formats;
+  readonly #named: readonly NamedModel[];
+  readonly #builder = new CatalogueBuilder();
+  readonly #question = new ModelsQuestion(ANSWER_MS);
+  readonly #listed = new Map<string, readonly ListedModel[]>();
+  #lookouts: readonly Lookout[] = [];
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    @Inject(Engines) engines: Engines,
+    @Inject(Formats) formats: Formats,
+  ) {
+    this.#config = config;
+    this.#engines = engines;
+    this.#formats = formats;
+    this.#named = Object.keys(config.models).map((name) => this.#namedModel(name));
+    this.router = new CatalogueRouter([], engines);
+    this.#rebuild();
+  }
+
+  /**
+   * Asks every engine which models it has and goes on asking in the background; resolves when all have said so, or after
+   * a moment.
+   * @param onFound told of each engine found on this machine, also later
+   */
+  async start(onFound: (found: FoundEngine) => void): Promise<void> {
+    const { engines, discovery, port } = this.#config;
+    const places = discovery === false ? [] : loopbackPlaces(discovery, port);
+    const parts = {
+      question: this.#question,
+      onListed: (engine: WatchedEngine, models: readonly ListedModel[]) => this.#take(engine.name, models),
+    };
+    this.#lookouts = [
+      ...Object.entries(engines).map(
+        ([name, { url }]) =>
+          new Lookout({ ...parts, url, engine: this.#engines.get(name), onFound: () => undefined }),
+      ),
+      ...places.map(
+        ({ name, port, url }) =>
+          new Lookout({
+            ...parts,
+            url,
+            onFound: (models) => {
+              if (isGateway(models)) return undefined;
+              const engine = this.#engines.add(name, engineSchema.parse({ url }));
+              this.#take(name, models);
+              onFound({ name, port, models: this.#offeredBy(name).map(({ engineModel }) => engineModel) });
+              return engine;
+            },
+          }),
+      ),
+    ];
+    const first = Promise.all(this.#lookouts.map((lookout) => lookout.start()));
+    await Promise.race([first, delay(FIRST_LOOK_MS, undefined, { ref: false })]);
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    for (const lookout of this.#lookouts) lookout.stop();
+    return this.#question.close();
+  }
+
+  #take(engine: string, models: readonly ListedModel[]): void {
+    if (JSON.stringify(this.#listed.get(engine)) === JSON.stringify(models)) return;
+    this.#listed.set(engine, models);
+    log.info({ engine, models: models.length }, 'engine lists its models');
+    this.#rebuild();
+  }
+
+  #rebuild(): void {
+    const offered = this.#engines.names().flatMap((name) => this.#offeredBy(name));
+    this.router.replace(this.#builder.build(this.#named, offered));
+  }
+
+  /** What an engine lists and the configuration does not name, as far as it is known how to speak to it. */
+  #offeredBy(name: string): OfferedModel[] {
+    if (this.#config.engines[name]?.offersListed === false) return [];
+    const engine = this.#engines.get(name);
+    const isNamed = (id: string) =>
+      this.#named.some(({ replicas, fallbacks }) =>
+        [...replicas, ...fallbacks].some(
+          (place) => typeof place !== 'string' && place.engine === engine && place.engineModel === id,
+        ),
+      );
+    return (this.#listed.get(name) ?? []).flatMap(({ id, contextTokens = USUAL_CONTEXT }) => {
+      const format = this.#formats.known(id);
+      return format === undefined || isNamed(id) ? [] : [{ engine, engineModel: id, format, contextTokens }];
+    });
+  }
+
+  #namedModel(name: string): NamedModel {
+    const model = this.#config.models[name];
+    if (model === undefined) throw new Error(`there is no model '${name}'`);
+    const { aliases, contextTokens, images, engineModel = name } = model;
+    return {
+      name,
+      aliases,
+      contextTokens,
+      images,
+      format: this.#formats.get(model.format),
+      replicas: replicasOf(name, model).map((each) => ({ ...each, engine: this.#engines.get(each.engine) })),
+      fallbacks: model.fallbacks.map((fallback) =>
+        typeof fallback === 'string'
+          ? fallback
+          : {
+              engine: this.#engines.get(fallback.engine),
+              engineModel: fallback.engineModel ?? engineModel,
+            },
+      ),
+    };
+  }
+}

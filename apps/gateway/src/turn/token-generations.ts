@@ -1,0 +1,65 @@
+import type { AssembledItem } from '@turnpike/assembly';
+import type { FinishReason, Format, Opening, OutputEvent, OutputParser } from '@turnpike/formats';
+import type { EngineClient, GenerateRequest } from '@turnpike/inference';
+import type { Tool } from '@turnpike/protocol';
+import type { PromptEnding } from '@turnpike/rendering';
+import type { EnginePrompt } from './engine-prompt.js';
+import type { Generation, GenerationChunk, GenerationSource } from './generation.js';
+
+export interface TokenGenerationsInput {
+  readonly engine: EngineClient;
+  readonly format: Format;
+  readonly tools: readonly Tool[];
+  readonly request: Omit<GenerateRequest, 'prompt' | 'json' | 'maxTokens'>;
+  /** The conversation as a prompt that ends with this. */
+  readonly promptWith: (ending: PromptEnding) => EnginePrompt;
+  /** Most tokens of prompt and output together. */
+  readonly contextTokens: number;
+  /** JSON Schema that the engine binds the answer to. */
+  readonly answerSchema?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Token ids in and out. What the model is made to write is written into the prompt; what was sampled before it stands there
+ * as it was sampled, so that the engine finds it in its cache.
+ */
+export class TokenGenerations implements GenerationSource {
+  readonly #input: TokenGenerationsInput;
+
+  constructor(input: TokenGenerationsInput) {
+    this.#input = input;
+  }
+
+  begin(
+    written: readonly AssembledItem[],
+    opening: Opening | undefined,
+    maxTokens: number,
+  ): Promise<Generation | undefined> {
+    const { format, tools, engine, request, promptWith, contextTokens, answerSchema } = this.#input;
+    const { opened, ...prompt } = promptWith({ written, opening });
+    const most = Math.min(maxTokens, contextTokens - prompt.length);
+    if (most < 1) return Promise.resolve(undefined);
+    const json = opening?.kind === 'answer' ? answerSchema : undefined;
+    const chunks = (signal: AbortSignal) =>
+      engine.generate({ ...request, prompt, maxTokens: most, json }, signal);
+    return Promise.resolve(new TokenGeneration(format.parser(tools, opened), chunks));
+  }
+}
+
+class TokenGeneration implements Generation {
+  constructor(
+    private readonly parser: OutputParser,
+    private readonly generate: (signal: AbortSignal) => ReturnType<EngineClient['generate']>,
+  ) {}
+
+  async *chunks(signal: AbortSignal): AsyncGenerator<GenerationChunk> {
+    for await (const { ids, lost = 0, finish, usage } of this.generate(signal)) {
+      const events = ids.length === 0 ? [] : this.parser.push(ids);
+      yield { events, sampled: ids.length + lost, finish, usage };
+    }
+  }
+
+  close(reason: FinishReason): readonly OutputEvent[] {
+    return this.parser.finish(reason);
+  }
+}

@@ -1,0 +1,55 @@
+import type { EventReader } from './dialect.js';
+import type { EngineChunk } from './engine-client.js';
+import { ApiError } from '@turnpike/protocol';
+import { unreadable } from './engine-errors.js';
+import { fieldsOf } from './read-values.js';
+
+const END_OF_STREAM = '[DONE]';
+/** The first event of some servers repeats the whole prompt, which is ours already and would be parsed for nothing. */
+const PROMPT_ECHO = '"prompt_token_ids":[';
+
+/** What one read brought. */
+export interface ReadEvents {
+  readonly chunk: EngineChunk;
+  /** An error among the events; what was sampled before it is not lost. */
+  readonly failure: ApiError | undefined;
+  /** Whether ids came behind the finish: the server does not know that the output has ended. */
+  readonly beyond: boolean;
+}
+
+/**
+ * Everything that one read brought, as one chunk: what follows is done once per chunk, not once per token.
+ * @param finished whether the output ended in an earlier read
+ */
+export function readEvents(events: readonly string[], reader: EventReader, finished: boolean): ReadEvents {
+  const ids: number[] = [];
+  let lost = 0;
+  let finish: EngineChunk['finish'];
+  let usage: EngineChunk['usage'];
+  let failure: ApiError | undefined;
+  let beyond = false;
+  try {
+    for (const data of events) {
+      if (data === END_OF_STREAM) continue;
+      const chunk = reader.read(parseEvent(data));
+      if (finished || finish !== undefined) beyond ||= chunk.ids.length > 0;
+      else for (const id of chunk.ids) ids.push(id);
+      lost += chunk.lost ?? 0;
+      finish ??= chunk.finish;
+      usage = chunk.usage ?? usage;
+    }
+  } catch (thrown) {
+    failure = thrown instanceof ApiError ? thrown : unreadable();
+  }
+  return { chunk: { ids, ...(lost > 0 ? { lost } : {}), finish, usage }, failure, beyond };
+}
+
+/** @throws SyntaxError; ApiError for what is no object */
+function parseEvent(data: string): Readonly<Record<string, unknown>> {
+  const echo = data.indexOf(PROMPT_ECHO);
+  const text =
+    echo === -1 ? data : data.slice(0, echo + PROMPT_ECHO.length) + data.slice(data.indexOf(']', echo));
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) throw unreadable();
+  return fieldsOf(value);
+}

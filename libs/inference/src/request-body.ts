@@ -1,0 +1,54 @@
+import type { EngineImage, GenerateRequest } from './engine-client.js';
+
+/** Pieces below this many bytes are joined: a copy of them costs less than a write of their own. */
+const SMALL_PIECE_BYTES = 16 * 1024;
+
+/**
+ * A request body: settings, then the prompt from its cached bytes. Nothing of the history is serialised again.
+ * @param settings at least one field
+ * @param promptField the field that takes the ids
+ */
+export function requestBody(
+  settings: Readonly<Record<string, unknown>>,
+  promptField: string,
+  { json, images = [] }: Pick<GenerateRequest['prompt'], 'json' | 'images'>,
+): Buffer[] {
+  return joinSmall([
+    Buffer.from(`${JSON.stringify(settings).slice(0, -1)},"${promptField}":`),
+    ...json,
+    ...contentParts(images),
+    Buffer.from('}'),
+  ]);
+}
+
+/**
+ * Images beside the ids, one for each placeholder. The URLs are put in as they are: there is nothing to escape in them,
+ * and they are the bulk of the body. Source: vllm/entrypoints/scale_out/token_in_token_out/protocol.py.
+ */
+function contentParts(images: readonly EngineImage[]): Buffer[] {
+  if (images.length === 0) return [];
+  const parts = images.flatMap(({ url, detail }, index) => [
+    Buffer.from(`${index === 0 ? ',"content_parts":[' : ','}{"type":"image_url","url":"`),
+    Buffer.from(url, 'latin1'),
+    Buffer.from(detail === undefined ? '"}' : `","detail":"${detail}"}`),
+  ]);
+  return [...parts, Buffer.from(']')];
+}
+
+/** The same bytes in fewer pieces: runs of small ones become one, large ones stay as they are. */
+export function joinSmall(pieces: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  let run: Buffer[] = [];
+  const endRun = () => {
+    if (run.length > 0) joined.push(Buffer.concat(run));
+    run = [];
+  };
+  for (const piece of pieces) {
+    if (piece.length >= SMALL_PIECE_BYTES) {
+      endRun();
+      joined.push(piece);
+    } else run.push(piece);
+  }
+  endRun();
+  return joined;
+}

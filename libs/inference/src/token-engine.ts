@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { FinishReason } from '@turnpike/formats';
+import { ApiError } from '@turnpike/protocol';
+import { readEvents } from './answer-events.js';
+import type { Dialect, EventReader } from './dialect.js';
+import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
+import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
+import { detectKind, dialectOf, type TokenKind } from './probe.js';
+import { requestBody } from './request-body.js';
+import { EngineHttp, type EngineAnswer, type EngineHttpOptions } from './transport/engine-http.js';
+import { readText } from './transport/read-text.js';
+import { SseReader } from './transport/sse-reader.js';
+
+export interface TokenEngineOptions extends EngineHttpOptions {
+  readonly name: string;
+  /** `auto` asks the server what it is. */
+  readonly kind: TokenKind | 'auto';
+  /** Whether answers are bound to a schema where the server can do that. */
+  readonly structuredOutputs: boolean;
+  /** Whether the server takes images beside token ids, as `content_parts`. */
+  readonly images: boolean;
+}
+
+/** Bytes of an error answer that are read. */
+const MAX_ERROR_BYTES = 64 * 1024;
+/** Bytes of an answer in one piece that are read: a long output in ids with their log probabilities. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** How long a server may take to say what it is, in ms. */
+const PROBE_MS = 10_000;
+
+/** A server that takes and gives token ids, whichever of them it is. */
+export class TokenEngine implements EngineClient {
+  readonly name: string;
+  readonly takesImages: boolean;
+  readonly #kind: TokenEngineOptions['kind'];
+  readonly #structuredOutputs: boolean;
+  readonly #http: EngineHttp;
+  #probed: Promise<Dialect> | undefined;
+
+  constructor(options: TokenEngineOptions) {
+    this.name = options.name;
+    this.takesImages = options.images;
+    this.#kind = options.kind;
+    this.#structuredOutputs = options.structuredOutputs;
+    this.#http = new EngineHttp(options);
+  }
+
+  async capabilities(): Promise<EngineCapabilities> {
+    const { capabilities } = await this.#dialect();
+    return this.#structuredOutputs ? capabilities : { ...capabilities, grammars: [] };
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
+    signal.throwIfAborted();
+    const dialect = await this.#dialect();
+    const id = randomUUID();
+    /** Whether the server may be at work on it. */
+    let running = true;
+    try {
+      const reader = dialect.reader(request);
+      const answer = await this.#post(dialect, request, id, signal).catch((thrown: unknown) => {
+        running = signal.aborted || (thrown instanceof ApiError && thrown.code === 'engine_timeout');
+        throw thrown;
+      });
+      yield* isStream(answer) ? streamed(answer, reader, signal) : whole(answer, reader);
+      running = false;
+    } finally {
+      if (running && dialect.abort !== undefined)
+        this.#http.notify(dialect.abort.path, dialect.abort.body(id));
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #post(
+    dialect: Dialect,
+    request: GenerateRequest,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<EngineAnswer> {
+    const body = requestBody(dialect.settings(request, id), dialect.promptField, request.prompt);
+    try {
+      const answer = await this.#http.post(dialect.path, body, signal);
+      if (answer.status === 200) return answer;
+      // Another server may be at the address by now.
+      if (answer.status === 404) this.#probed = undefined;
+      const text = await readText(answer.body, MAX_ERROR_BYTES);
+      throw errorOfBody(answer.status, text, answer.headers['retry-after']);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      const error = errorOfTransport(thrown);
+      if (error.code === 'engine_unavailable') this.#probed = undefined;
+      throw error;
+    }
+  }
+
+  /** How the server is spoken to: asked once for all requests, and again when that failed or the server was gone. */
+  #dialect(): Promise<Dialect> {
+    if (this.#probed !== undefined) return this.#probed;
+    const probed = this.#probe();
+    this.#probed = probed;
+    probed.catch(() => {
+      if (this.#probed === probed) this.#probed = undefined;
+    });
+    return probed;
+  }
+
+  async #probe(): Promise<Dialect> {
+    const signal = AbortSignal.timeout(PROBE_MS);
+    try {
+      const kind = this.#kind === 'auto' ? await detectKind(this.#http, signal) : this.#kind;
+      if (kind !== undefined) return await dialectOf(kind, this.#http, signal);
+    } catch (thrown) {
+      throw signal.aborted ? new ApiError('engine_timeout', { cause: thrown }) : errorOfTransport(thrown);
+    }
+    throw new ApiError('engine_error', {
+      cause: new Error(
+        `engine '${this.name}' takes no token ids: set its 'kind', or the model's format to chat`,
+      ),
+    });
+  }
+}
+
+function isStream({ headers }: EngineAnswer): boolean {
+  return String(headers['content-type']).includes('text/event-stream');
+}
+
+/** A stream of events. */
+async function* streamed(
+  { body }: EngineAnswer,
+  reader: EventReader,
+  signal: AbortSignal,
+): AsyncGenerator<EngineChunk> {
+  const events = new SseReader();
+  let finish: FinishReason | undefined;
+  try {
+    for await (const bytes of body) {
+      const read = readEvents(events.push(bytes), reader, finish !== undefined);
+      const { chunk } = read;
+      finish ??= chunk.finish;
+      if (saysAnything(chunk)) yield chunk;
+      if (read.failure !== undefined && finish === undefined) {
+        finish = reader.endOf?.(true);
+        if (finish === undefined) throw read.failure;
+        yield { ids: [], finish };
+      }
+      if (read.beyond) break;
+    }
+  } catch (thrown) {
+    if (signal.aborted || thrown instanceof ApiError) throw thrown;
+    // An answer that has finished stays finished, whatever becomes of its connection.
+    if (finish === undefined) throw errorOfTransport(thrown);
+  }
+  if (finish !== undefined) return;
+  finish = reader.endOf?.(false);
+  if (finish === undefined) throw unfinished();
+  yield { ids: [], finish };
+}
+
+/** One object: the answer of a server that does not stream here, or an error that somebody put into a 200. */
+async function* whole({ body }: EngineAnswer, reader: EventReader): AsyncGenerator<EngineChunk> {
+  const { chunk, failure } = readEvents([await readText(body, MAX_ANSWER_BYTES)], reader, false);
+  if (failure !== undefined) throw failure;
+  const finish = chunk.finish ?? reader.endOf?.(false);
+  if (finish === undefined && chunk.ids.length === 0) throw unreadable();
+  yield { ...chunk, finish };
+  if (finish === undefined) throw unfinished();
+}
+
+function saysAnything({ ids, lost, finish, usage }: EngineChunk): boolean {
+  return ids.length > 0 || lost !== undefined || finish !== undefined || usage !== undefined;
+}

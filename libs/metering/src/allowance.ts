@@ -1,0 +1,172 @@
+import { worstPriceOf } from './charge.js';
+import type { Budget, HoldRequest } from './holds.js';
+import type { MeterOptions } from './meter.js';
+import { rowAmount } from './money.js';
+import type { Rates } from './price-book.js';
+import type { MeteredTurn } from './turn-meter.js';
+import type { UsagePart } from './usage-record.js';
+
+/** A budget has no room for a turn. */
+export class BudgetExceeded extends Error {
+  override readonly name = 'BudgetExceeded';
+
+  /** @param budget undefined when the model has no price, so that no budget can bear it */
+  constructor(readonly budget: Budget | undefined) {
+    super(
+      budget === undefined
+        ? 'The model has no price, and spending is limited by a budget.'
+        : `The budget '${budget.name}' has been used up.`,
+    );
+  }
+}
+
+/** Least tokens of output that a turn is begun with, and that are held at a time. */
+const LEAST_TOKENS = 16;
+
+type Options = Pick<MeterOptions, 'budgets' | 'holds' | 'prices' | 'holdOutputTokens' | 'onHoldFailure'>;
+
+/** What a turn may still use, where its key, its tenant or its model has a budget. */
+export class Allowance {
+  readonly #turn: MeteredTurn;
+  readonly #at: number;
+  readonly #options: Options;
+  readonly #rates: Rates | undefined;
+  #budgets: readonly Budget[] = [];
+  /** Nano-dollars held. */
+  #held = 0;
+  /** Tokens of output that what is held is enough for; infinite where nothing is limited. */
+  #covered = Infinity;
+  #isRefused = false;
+  #extending: Promise<void> | undefined;
+
+  constructor(turn: MeteredTurn, at: number, options: Options) {
+    this.#turn = turn;
+    this.#at = at;
+    this.#options = options;
+    this.#rates = options.prices.ratesAt(turn.model, at);
+  }
+
+  /** Whether there is a budget that refuses. */
+  get isLimited(): boolean {
+    return this.#covered !== Infinity;
+  }
+
+  get isHeld(): boolean {
+    return this.#budgets.length > 0;
+  }
+
+  /** Whether so much output is all that the budget is enough for. */
+  isUsedUp(output: number): boolean {
+    return this.#isRefused && output >= this.#covered;
+  }
+
+  /** @throws BudgetExceeded */
+  reserve(
+    prompt: UsagePart,
+    worst: { readonly room: number; readonly maxOutput: number | undefined },
+  ): void | Promise<void> {
+    const budgets = this.#options.budgets?.budgetsOf(this.#turn) ?? [];
+    if (budgets instanceof Promise) return budgets.then((found) => this.#reserve(found, prompt, worst));
+    return budgets.length === 0 ? undefined : this.#reserve(budgets, prompt, worst);
+  }
+
+  /**
+   * Holds what a further request to an engine needs at least.
+   * @throws BudgetExceeded
+   */
+  require(parts: readonly UsagePart[]): void | Promise<void> {
+    if (!this.isLimited || this.#priceWith(parts, LEAST_TOKENS) <= this.#held) return undefined;
+    return this.#extend(parts).then(() => {
+      if (this.#priceWith(parts, 0) > this.#held) throw new BudgetExceeded(this.#budgets[0]);
+    });
+  }
+
+  /** @returns a promise when nothing more may be read before more is held, or it is clear that nothing more is */
+  follow(output: number, parts: readonly UsagePart[]): void | Promise<void> {
+    if (this.#isRefused || output + this.#options.holdOutputTokens / 2 < this.#covered) return undefined;
+    this.#extending ??= this.#extend(parts)
+      .catch((thrown: unknown) => {
+        // What nobody can answer for is not spent.
+        this.#isRefused = true;
+        this.#options.onHoldFailure?.(thrown);
+      })
+      .finally(() => (this.#extending = undefined));
+    return output < this.#covered ? undefined : this.#extending;
+  }
+
+  settle(amount: number): void {
+    if (this.isHeld) this.#end(this.#options.holds?.settle(this.#turn.id, amount));
+  }
+
+  release(): void {
+    if (this.isHeld) this.#end(this.#options.holds?.release(this.#turn.id));
+  }
+
+  async #reserve(
+    budgets: readonly Budget[],
+    prompt: UsagePart,
+    { room, maxOutput }: { readonly room: number; readonly maxOutput: number | undefined },
+  ): Promise<void> {
+    const { holds, holdOutputTokens } = this.#options;
+    if (holds === undefined || budgets.length === 0) return;
+    const limits = budgets.some(({ shadow }) => !shadow);
+    if (this.#rates === undefined && limits) throw new BudgetExceeded(undefined);
+    const most = Math.max(0, Math.min(maxOutput ?? holdOutputTokens, room));
+    // What a client asks for is held as a whole; where it names no limit, less will do to begin with.
+    const sizes = maxOutput === undefined ? sizesFrom(most) : [most];
+    let refusedBy: Budget | undefined;
+    for (const output of sizes) {
+      const amount = this.#priceWith([prompt], output);
+      const result = await holds.reserve(this.#request(amount), budgets);
+      if (result.kind === 'held') {
+        this.#budgets = budgets;
+        this.#held = amount;
+        const isWhole = maxOutput !== undefined || output >= room;
+        if (limits) this.#covered = isWhole ? Number.MAX_SAFE_INTEGER : output;
+        return;
+      }
+      refusedBy = result.budget;
+    }
+    throw new BudgetExceeded(refusedBy);
+  }
+
+  async #extend(parts: readonly UsagePart[]): Promise<void> {
+    const { holds, holdOutputTokens } = this.#options;
+    const output = parts.reduce((sum, { tokens }) => sum + tokens.output, 0);
+    for (const more of sizesFrom(holdOutputTokens)) {
+      const amount = this.#priceWith(parts, more) - this.#held;
+      if (amount <= 0) {
+        this.#covered = Math.max(this.#covered, output + more);
+        return;
+      }
+      const result = await holds?.extend(this.#request(amount), this.#budgets);
+      if (result?.kind === 'held') {
+        this.#held += amount;
+        this.#covered = Math.max(this.#covered, output + more);
+        return;
+      }
+    }
+    this.#isRefused = true;
+  }
+
+  #priceWith(parts: readonly UsagePart[], output: number): number {
+    const rates = this.#rates;
+    return rates === undefined ? 0 : rowAmount(worstPriceOf(parts, output, this.#turn.serviceTier, rates));
+  }
+
+  #request(amount: number): HoldRequest {
+    const { id, tenant, key, model } = this.#turn;
+    return { id, tenant, key, model, at: this.#at, amount };
+  }
+
+  #end(ended: Promise<void> | undefined): void {
+    ended?.catch((thrown: unknown) => this.#options.onHoldFailure?.(thrown));
+  }
+}
+
+/** From so many tokens down to the least that are of use. */
+function sizesFrom(most: number): number[] {
+  const sizes = [most];
+  for (let size = most / 4; size >= LEAST_TOKENS; size /= 4) sizes.push(Math.floor(size));
+  return sizes;
+}

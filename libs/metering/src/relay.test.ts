@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Journals } from './journal/journals.js';
+import { lineOf } from './journal/line.js';
+import { segmentsIn } from './journal/segments.js';
+import { DEFAULT_PRICES } from './price-book.js';
+import { Relay, type RelayOptions } from './relay.js';
+import type { UsageRecord } from './usage-record.js';
+
+let root: string;
+let journals: Journals;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'turnpike-relay-'));
+  journals = new Journals({ root, prices: DEFAULT_PRICES, maxBytes: 1e9, onSettle: () => undefined });
+});
+afterEach(async () => {
+  await journals.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const settle = (id: string) =>
+  journals.own.settle({
+    id,
+    tenant: 't',
+    key: 'k',
+    model: 'sim',
+    engine: 'e',
+    route: 'sim',
+    lane: null,
+    transport: 'http',
+    serviceTier: 'default',
+    stored: true,
+    admittedAt: 1,
+    rule: 'billed',
+    priceVersion: null,
+    amount: 0,
+    parts: [],
+    outcome: 'completed',
+    reason: null,
+    partial: false,
+    clamped: false,
+    settledAt: 2,
+    stages: {},
+    admitSequence: 1,
+    progressRecords: 0,
+  });
+
+function relay(
+  deliver: (records: readonly UsageRecord[], journal: string) => Promise<void>,
+  options: Partial<RelayOptions> = {},
+): Relay {
+  const sink = { deliver };
+  return new Relay({ readers: () => journals.readers, sink, lingerMs: 1, backOffMs: 1, ...options });
+}
+
+it('delivers in batches, in order, each once when nothing fails', async () => {
+  for (let n = 0; n < 25; n++) settle(`r${n}`);
+  const batches: string[][] = [];
+  const running = relay(
+    (records, journal) => {
+      expect(journal).toBe(journals.own.name);
+      batches.push(records.map(({ id }) => id));
+      return Promise.resolve();
+    },
+    { batch: 10 },
+  );
+  expect(await running.flush()).toBe(true);
+  expect(batches.map(({ length }) => length)).toEqual([10, 10, 5]);
+  expect(batches.flat()).toEqual(Array.from({ length: 25 }, (_, n) => `r${n}`));
+  await running.flush();
+  expect(batches).toHaveLength(3);
+});
+
+it('E06: goes on by itself once what it delivers to is back, and says so once', async () => {
+  let isDown = true;
+  const arrived = new Set<string>();
+  const said: unknown[] = [];
+  let tries = 0;
+  const running = relay(
+    (records) => {
+      tries++;
+      if (isDown) return Promise.reject(new Error('connection refused'));
+      for (const { id } of records) arrived.add(id);
+      return Promise.resolve();
+    },
+    { onFailure: (error) => said.push(error instanceof Error ? error.message : error) },
+  );
+  settle('a');
+  running.poke();
+  while (tries < 3) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(running.failure).toBeInstanceOf(Error);
+  settle('b');
+  isDown = false;
+  while (arrived.size < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+  await running.stop();
+  expect([...arrived]).toEqual(['a', 'b']);
+  expect(said).toEqual(['connection refused', undefined]);
+  expect(running.failure).toBeUndefined();
+});
+
+it('what was poked while it ran is delivered as well, and drains never overlap', async () => {
+  let inside = 0;
+  const arrived: string[] = [];
+  const running = relay(async (records) => {
+    expect(++inside).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    arrived.push(...records.map(({ id }) => id));
+    inside--;
+  });
+  settle('a');
+  running.poke();
+  const flushed = Promise.all([running.flush(), running.flush()]);
+  settle('b');
+  running.poke();
+  await flushed;
+  while (arrived.length < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(arrived).toEqual(['a', 'b']);
+  await running.stop();
+});
+
+it('reports what is no usage record, and goes on behind it', async () => {
+  settle('a');
+  const [segment = ''] = segmentsIn(journals.own.folder);
+  const odd = { ...settle('b'), tenant: 7 } as unknown as UsageRecord;
+  appendFileSync(join(journals.own.folder, segment), lineOf({ kind: 'settle', record: odd }, 3));
+  const arrived: string[] = [];
+  const faults: string[] = [];
+  const running = relay(
+    (records) => {
+      arrived.push(...records.map(({ id }) => id));
+      return Promise.resolve();
+    },
+    { onFault: ({ kind, detail }) => void faults.push(`${kind} ${detail}`) },
+  );
+  await running.flush();
+  expect(arrived).toEqual(['a', 'b']);
+  expect(faults).toEqual([expect.stringMatching(/^unreadable not a usage record: tenant/)]);
+});

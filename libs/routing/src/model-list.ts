@@ -1,0 +1,44 @@
+/** A model as an engine lists it at `/v1/models`. */
+export interface ListedModel {
+  readonly id: string;
+  /** Most tokens of prompt and output together, where the engine says so. */
+  readonly contextTokens?: number | undefined;
+  /** Who serves it: vLLM, SGLang, llama-server and Ollama each have a word of their own here. */
+  readonly ownedBy?: string | undefined;
+}
+
+/** More than an engine serves, and fewer than could fill the memory. */
+const MAX_MODELS = 1_000;
+const MAX_ID_CHARACTERS = 256;
+
+/** Models that write nothing: embeddings and rerankers, which Ollama and LM Studio list among the others. */
+const WRITES_NOTHING = /embed|rerank/i;
+
+/** What an engine lists; undefined when that is no list of models. Entries that make no sense are passed over. */
+export function listedModels(body: unknown): ListedModel[] | undefined {
+  const data = fieldsOf(body)?.['data'];
+  if (!Array.isArray(data)) return undefined;
+  return data
+    .slice(0, MAX_MODELS)
+    .flatMap((entry) => listedModel(entry) ?? [])
+    .filter(({ id }) => !WRITES_NOTHING.test(id));
+}
+
+function listedModel(entry: unknown): ListedModel | undefined {
+  const { id, owned_by: ownedBy, max_model_len: length, meta } = fieldsOf(entry) ?? {};
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) return undefined;
+  return {
+    id,
+    // llama-server: what the model was trained for, and what was set where it says that too.
+    contextTokens: firstCount(length, fieldsOf(meta)?.['n_ctx'], fieldsOf(meta)?.['n_ctx_train']),
+    ownedBy: typeof ownedBy === 'string' ? ownedBy : undefined,
+  };
+}
+
+function firstCount(...values: readonly unknown[]): number | undefined {
+  return values.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0);
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}

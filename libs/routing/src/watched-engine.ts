@@ -1,0 +1,123 @@
+import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
+import { ApiError } from '@turnpike/protocol';
+import {
+  healthAfter,
+  NEW_HEALTH,
+  standingOf,
+  type Health,
+  type HealthEvent,
+  type Standing,
+} from './health.js';
+
+/** What became of a request to an engine. `refused` says something of the request, `cancelled` of its client. */
+export type Outcome = 'answered' | 'failed' | 'unreachable' | 'overloaded' | 'refused' | 'cancelled';
+
+export interface WatchedEngineOptions {
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now: () => number;
+  /** Told once of each request, when it is over. */
+  readonly onOutcome?: (outcome: Outcome) => void;
+  /** Told of each move of the circuit. */
+  readonly onCircuit?: (circuit: Health['circuit']) => void;
+}
+
+/** An engine whose requests tell how it is. */
+export class WatchedEngine implements EngineClient {
+  readonly #engine: EngineClient;
+  readonly #options: WatchedEngineOptions;
+  #health = NEW_HEALTH;
+  #load = 0;
+
+  constructor(engine: EngineClient, options: WatchedEngineOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#engine.name;
+  }
+
+  get takesImages(): boolean {
+    return this.#engine.takesImages ?? false;
+  }
+
+  capabilities(): Promise<EngineCapabilities> {
+    return this.#engine.capabilities();
+  }
+
+  /** Requests that are under way. */
+  get load(): number {
+    return this.#load;
+  }
+
+  get standing(): Standing {
+    return standingOf(this.#health, this.#options.now());
+  }
+
+  /** Until the circuit lets a request through, in ms; 0 when it does. */
+  get waitMs(): number {
+    const { circuit, retryAt } = this.#health;
+    return circuit === 'closed' ? 0 : Math.max(0, retryAt - this.#options.now());
+  }
+
+  /** Takes in what was learnt of the engine: here of its requests, from outside by asking after it. */
+  learn(event: HealthEvent): void {
+    const before = this.#health.circuit;
+    this.#health = healthAfter(this.#health, event, this.#options.now());
+    if (this.#health.circuit !== before) this.#options.onCircuit?.(this.#health.circuit);
+  }
+
+  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
+    let begun = false;
+    let outcome: Outcome = 'cancelled';
+    this.#load += 1;
+    this.learn({ kind: 'tried' });
+    try {
+      for await (const chunk of this.#engine.generate(request, signal)) {
+        if (!begun) this.learn({ kind: 'answered' });
+        begun = true;
+        outcome = 'answered';
+        yield chunk;
+      }
+      outcome = 'answered';
+      this.learn({ kind: 'answered' });
+    } catch (thrown) {
+      outcome = signal.aborted ? 'cancelled' : outcomeOf(thrown);
+      const event = eventOf(outcome, thrown);
+      if (event !== undefined) this.learn(event);
+      throw thrown;
+    } finally {
+      this.#load -= 1;
+      this.#options.onOutcome?.(outcome);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}
+
+function outcomeOf(thrown: unknown): Outcome {
+  if (!(thrown instanceof ApiError)) return 'failed';
+  if (thrown.code === 'engine_unavailable') return 'unreachable';
+  if (thrown.code === 'server_is_overloaded') return 'overloaded';
+  return thrown.status < 500 ? 'refused' : 'failed';
+}
+
+/** What an outcome says of the engine. */
+function eventOf(outcome: Outcome, thrown: unknown): HealthEvent | undefined {
+  switch (outcome) {
+    case 'cancelled':
+      return undefined;
+    case 'refused':
+      return { kind: 'answered' };
+    case 'overloaded': {
+      const seconds = thrown instanceof ApiError ? thrown.retryAfter : undefined;
+      return { kind: 'overloaded', retryAfterMs: (seconds ?? 1) * 1000 };
+    }
+    case 'answered':
+    case 'failed':
+    case 'unreachable':
+      return { kind: outcome };
+  }
+}
