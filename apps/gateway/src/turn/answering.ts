@@ -273,7 +273,7 @@ export class Answering {
       check: answerCheck(settings.format),
       assembler: this.#guard,
       sink,
-      signal: AbortSignal.any([this.#signal, this.#guard.signal]),
+      signal: this.#signal,
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });

@@ -14,7 +14,13 @@ export class OutputBlocked extends Error {
 }
 
 /** What sampling knows of an assembler. */
-export type OutputAssembler = Pick<ResponseAssembler, 'items' | 'push' | 'discardOpen' | 'reasoningTokens'>;
+export type OutputAssembler = Pick<
+  ResponseAssembler,
+  'items' | 'push' | 'discardOpen' | 'reasoningTokens'
+> & {
+  /** Whether the output has something that may not be shown: what is generated behind it is not wanted. */
+  readonly blocked?: boolean;
+};
 
 /**
  * An assembler that gets an output only as far as it has been looked through: the last place before events are written,
@@ -23,7 +29,6 @@ export type OutputAssembler = Pick<ResponseAssembler, 'items' | 'push' | 'discar
 export class GuardedAssembler implements OutputAssembler {
   readonly #assembler: ResponseAssembler;
   readonly scanner: OutputScanner | undefined;
-  readonly #stop = new AbortController();
 
   constructor(assembler: ResponseAssembler, scanner: OutputScanner | undefined) {
     this.#assembler = assembler;
@@ -36,11 +41,6 @@ export class GuardedAssembler implements OutputAssembler {
 
   get reasoningTokens(): number {
     return this.#assembler.reasoningTokens;
-  }
-
-  /** Aborted once something was found that may not be shown: what is generated behind it is not wanted. */
-  get signal(): AbortSignal {
-    return this.#stop.signal;
   }
 
   /** Whether something was found that may not be shown. */
@@ -58,8 +58,6 @@ export class GuardedAssembler implements OutputAssembler {
     if (this.blocked) return [];
     if (this.scanner === undefined) return this.#assembler.push(parsed);
     const passed = this.scanner.take(parsed);
-    if (!this.blocked) return this.#assembler.push(passed);
-    this.#stop.abort();
-    return [];
+    return this.blocked ? [] : this.#assembler.push(passed);
   }
 }

@@ -113,6 +113,7 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
         if (frames.length > 0) sink.send(frames);
         // Leaving the loop ends the engine's request.
         if (stop) return { finish: 'stop', sampled, usage };
+        if (assembler.blocked === true) return { finish: 'abort', sampled, usage };
       }
       const caughtUp = sink.ready();
       if (caughtUp !== undefined) await caughtUp;
