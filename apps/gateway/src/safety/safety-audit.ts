@@ -1,5 +1,5 @@
 import { registry } from '@turnpike/telemetry';
-import type { SafetyDecision } from '@turnpike/safety';
+import type { Finding, SafetyDecision } from '@turnpike/safety';
 import { Counter, Histogram } from 'prom-client';
 import type { SafetyConfig } from '../config/schema.js';
 import { log } from '../log.js';
@@ -51,10 +51,16 @@ export class SafetyAudit {
     }
     if (!this.#isLogged(state !== 'passed' || findings.length > 0 || categories.length > 0)) return;
     const text = this.#showsText && decision.store ? { texts: decision.texts } : {};
-    log.info(
-      { where: 'input', response, tenant, state, policy, findings, categories, ...text },
-      'safety decision',
-    );
+    const line = {
+      where: 'input',
+      response,
+      tenant,
+      state,
+      policy,
+      findings: findings.map(shown),
+      categories,
+    };
+    log.info({ ...line, ...text }, 'safety decision');
   }
 
   output({ responseId: response, tenant, blocked, scanner }: OutputDecision): void {
@@ -72,4 +78,9 @@ export class SafetyAudit {
   #isLogged(isFinding: boolean): boolean {
     return this.#level === 'all' || (this.#level === 'findings' && isFinding);
   }
+}
+
+/** A finding without what a client may have named itself: fields of tools and free-form items are its own words. */
+function shown({ path, ...finding }: Finding): Finding {
+  return { ...finding, path: /^(?:input|tools)\[\d+\]|^[a-z_]+/.exec(path)?.[0] ?? '' };
 }

@@ -1,14 +1,14 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf } from '@turnpike/images';
-import { ApiError, type TextFormat } from '@turnpike/protocol';
-import type { EngineClient } from '@turnpike/inference';
+import { ApiError } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import type { Answered, AnsweredChain } from './answered.js';
+import { boundSchema, schemaOf } from './answer-schema.js';
 import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
@@ -387,23 +387,4 @@ export class Answering {
 
 function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
-}
-
-/**
- * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
- * same reason, and by that it is known.
- */
-async function boundSchema(
-  engine: EngineClient,
-  schema: Record<string, unknown> | undefined,
-): Promise<Record<string, unknown> | undefined> {
-  if (schema === undefined) return undefined;
-  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
-  return grammars.includes('json') ? schema : undefined;
-}
-
-/** JSON Schema of what a format asks for. */
-function schemaOf(format: TextFormat): Record<string, unknown> | undefined {
-  if (format.type === 'json_schema') return format.schema;
-  return format.type === 'json_object' ? { type: 'object' } : undefined;
 }
