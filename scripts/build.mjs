@@ -1,4 +1,4 @@
-// Builds both apps into dist/, beside a running instance if there is one: the new files are made in a folder of their
+// Builds all apps into dist/, beside a running instance if there is one: the new files are made in a folder of their
 // own and take the place of the old ones when all of them are there. Nothing is done when dist/ is already what the
 // sources give.
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import {
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const APPS = ['engine', 'gateway'];
+const APPS = ['billing', 'engine', 'gateway'];
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const BUILT = join(DIST, 'apps');

@@ -26,7 +26,7 @@ async function stream(body: Record<string, unknown>, onDelta: () => void): Promi
   const events: WireEvent[] = [];
   const decoder = new TextDecoder();
   let text = '';
-  for await (const bytes of answer.body ?? []) {
+  for await (const bytes of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     text += decoder.decode(bytes, { stream: true });
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];

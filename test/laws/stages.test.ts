@@ -7,6 +7,7 @@ import { parseItem, type Item } from '@turnpike/protocol';
 import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage } from '@turnpike/routing';
 import { expectIncremental, type TurnItem, type TurnStage } from '@turnpike/turns';
+import { memoryMeter } from '../../apps/gateway/testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import { stageList } from '../../apps/gateway/src/stages.js';
 import { testSafety } from '../../apps/gateway/testing/safety.js';
@@ -43,6 +44,7 @@ const { admission, preparation } = stageList({
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
   safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
+  hold: memoryMeter().hold,
 });
 const stages = [...admission, ...preparation];
 

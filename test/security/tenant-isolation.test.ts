@@ -76,7 +76,9 @@ class Attack {
 }
 
 it('every route and every event there is has its place in the table', async () => {
-  const there = [...(await routes()), 'response.create', ...SILENT, ...CONTROL_TYPES];
+  // The admin API has other callers: test/e2e/keys.test.ts attacks it.
+  const served = (await routes()).filter((route) => !route.includes(' /admin/'));
+  const there = [...served, 'response.create', ...SILENT, ...CONTROL_TYPES];
   const named = [...new Set(PATHS.map(({ at }) => at)), ...Object.keys(NAMELESS)];
   expect(named.toSorted()).toEqual(there.toSorted());
 });

@@ -32,7 +32,14 @@ async function finished(tenant = 'tenant'): Promise<ResponseNode> {
 /** A job for the response of this node. */
 function jobOf({ id, tenant, response }: ResponseNode, events?: readonly string[]): NewJob {
   const request = JSON.stringify({ model: 'm', input: [{ role: 'user', content: 'hi' }] });
-  return { id, tenant, request, response: { ...response, status: 'queued', output: [] }, events };
+  return {
+    id,
+    tenant,
+    key: 'key_1',
+    request,
+    response: { ...response, status: 'queued', output: [] },
+    events,
+  };
 }
 
 const event = (number: number) =>
@@ -78,7 +85,13 @@ describe.each([...KINDS, 'memory' as const])('background jobs in %s', (kind) => 
     expect(await jobs.load('tenant', node.id)).toEqual({ status: 'queued', response: job.response });
     expect(await jobs.request('tenant', node.id)).toBe(job.request);
     const [claimed] = await jobs.claim('one', 5);
-    expect(claimed).toMatchObject({ id: node.id, tenant: 'tenant', request: job.request, events: 2 });
+    expect(claimed).toMatchObject({
+      id: node.id,
+      tenant: 'tenant',
+      key: 'key_1',
+      request: job.request,
+      events: 2,
+    });
     expect(claimed?.response).toEqual(job.response);
     expect(await jobs.load('tenant', node.id)).toEqual({ status: 'in_progress', response: job.response });
     expect(await responses.find('tenant', node.id)).toBeUndefined();

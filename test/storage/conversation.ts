@@ -13,6 +13,7 @@ import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage } from '@turnpike/routing';
 import { SqlResponseStore, type Codecs, type StoreSchema } from '@turnpike/storage';
 import { Pipeline, TurnContext, type TurnItem } from '@turnpike/turns';
+import { memoryMeter } from '../../apps/gateway/testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import type { Kysely } from 'kysely';
 import { stageList } from '../../apps/gateway/src/stages.js';
@@ -46,6 +47,7 @@ const { admission, preparation } = stageList({
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
   safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
+  hold: memoryMeter().hold,
 });
 const pipeline = new Pipeline(admission, preparation);
 

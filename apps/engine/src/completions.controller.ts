@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { Controller, Get, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Post, Req, Res } from '@nestjs/common';
 import { COMPLETIONS, type Completions } from './completions.js';
 import { errorBody, RequestError } from './http/errors.js';
 import { readBody } from './http/read-body.js';
@@ -50,6 +50,13 @@ export class CompletionsController {
   @Get('debug/state')
   state(): object {
     return this.completions.stats.snapshot();
+  }
+
+  /** What each of the latest requests took, as a provider would bill it. */
+  @Get('debug/usage.csv')
+  @Header('content-type', 'text/csv; charset=utf-8')
+  usage(): string {
+    return this.completions.stats.statement();
   }
 
   private refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void {

@@ -54,7 +54,7 @@ export class CompletionsService implements Completions {
     const output = this.model.respond(ids, slot.notes, sizes);
     if (output.status !== undefined) throw new RequestError(output.status, `sim status ${output.status}`);
 
-    const record = this.account(intake, promptTokens, cachedTokens);
+    const record = this.account(intake, promptTokens, cachedTokens, request.requestId);
     const text = new CompletionText(this.model.tokenizer, request.skipSpecialTokens);
     const answer = answerContext(this.settings.model, ids, { request, record, text });
     const sink = request.stream ? new StreamSink(response, answer) : new JsonSink(response, answer);
@@ -76,10 +76,15 @@ export class CompletionsService implements Completions {
     generation.start();
   }
 
-  private account(intake: Intake, promptTokens: number, cachedTokens: number): RequestRecord {
+  private account(
+    intake: Intake,
+    promptTokens: number,
+    cachedTokens: number,
+    requestId: string,
+  ): RequestRecord {
     this.stats.idsParsed += intake.tail.length;
     if (!intake.fast) this.stats.slowBodies++;
-    return this.stats.accept(promptTokens, cachedTokens);
+    return this.stats.accept(promptTokens, cachedTokens, requestId);
   }
 
   private prefillMs({ prompt_tokens, cached_tokens }: RequestRecord): number {

@@ -25,6 +25,8 @@ export class FakeLlama implements NodeLlamaCpp {
   /** All evaluations of all sequences, in their order. */
   readonly evaluations: { readonly sequence: number; readonly tokens: readonly number[] }[] = [];
   readonly sampling: SamplingOptions[] = [];
+  /** As with some models: a sequence that is cut evaluates again what is left. */
+  evaluatesAgain = false;
   /** Called before each evaluation; a test can hold it up, or let it fail. */
   beforeEvaluation: () => Promise<void> = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -96,6 +98,7 @@ class FakeSequence implements LlamaSequence {
 
   async eraseContextTokenRanges(ranges: readonly { start: number; end: number }[]): Promise<void> {
     for (const { start, end } of ranges) this.held.splice(start, end - start);
+    if (this.llama.evaluatesAgain) this.evaluated += this.held.length;
   }
 
   async evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void> {

@@ -1,5 +1,4 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
-import { KeyRing } from '@turnpike/access';
 import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
@@ -7,6 +6,9 @@ import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
 import { SafetyModule, SafetyStage } from '@turnpike/safety';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
+import { accessProviders } from './access.js';
+import { billingProviders, type MeteredTurns } from './billing/billing.js';
+import { HoldStage } from './billing/hold.stage.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { BackgroundService } from './background/background.service.js';
 import { Changes } from './background/changes.js';
@@ -14,6 +16,7 @@ import { ConfigError } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { Engines } from './engines.js';
 import { Formats } from './formats.js';
+import { AdminController } from './http/admin.controller.js';
 import { CompactController } from './http/compact.controller.js';
 import { AddedItems } from './http/added-items.js';
 import { ConversationItemsController } from './http/conversation-items.controller.js';
@@ -28,7 +31,7 @@ import { ModelCatalogue } from './routing/model-catalogue.js';
 import { safetyProviders } from './safety/safety.providers.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
-import { CONFIG, ROUTER, STAGE_LIST } from './tokens.js';
+import { CONFIG, METERED_TURNS, ROUTER, STAGE_LIST } from './tokens.js';
 import { TurnService } from './turn/turn.service.js';
 import { ResponsesGateway } from './websocket/responses.gateway.js';
 
@@ -48,6 +51,7 @@ export class AppModule {
       module: AppModule,
       imports: [safety],
       controllers: [
+        AdminController,
         CompactController,
         InputTokensController,
         ResponsesController,
@@ -59,9 +63,10 @@ export class AppModule {
       ],
       providers: [
         { provide: CONFIG, useValue: config },
-        { provide: KeyRing, useFactory: () => new KeyRing(config.keys) },
         ...storeProviders,
         ...safetyProviders,
+        ...accessProviders,
+        ...billingProviders,
         Changes,
         BackgroundRunner,
         BackgroundService,
@@ -82,8 +87,14 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader, SafetyStage],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, safety: SafetyStage) =>
+          inject: [ROUTER, Formats, ImageLoader, SafetyStage, METERED_TURNS],
+          useFactory: (
+            router: RouterStrategy,
+            formats: Formats,
+            loader: ImageLoader,
+            safety: SafetyStage,
+            turns: MeteredTurns,
+          ) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
@@ -94,6 +105,7 @@ export class AppModule {
                 encoder: (format) => formats.encoder(format),
                 today: () => new Date().toISOString().slice(0, 10),
               }),
+              hold: new HoldStage(turns),
             }),
         },
         TurnService,

@@ -1,14 +1,16 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { harmony, TokenEncoder, type Format } from '@turnpike/formats';
+import { modelFormat } from './config/model-format.js';
+import type { ModelConfig } from './config/schema.js';
 
 /** The formats models can be configured with, each with the encoder of its vocabulary. */
 @Injectable()
 export class Formats implements OnApplicationShutdown {
   readonly #encoders = new Map<string, TokenEncoder>();
 
-  /** The format of that name. */
-  get(name: 'harmony'): Format {
-    return FORMATS[name]();
+  /** The format of a model. */
+  get(model: ModelConfig): Format {
+    return modelFormat(model);
   }
 
   /** The format of a model that an engine lists under this name; undefined when it says nothing of that. */
@@ -18,10 +20,10 @@ export class Formats implements OnApplicationShutdown {
 
   /** The encoder of a format's vocabulary; formats of one vocabulary share it. */
   encoder({ tokenizer }: Format): TokenEncoder {
-    const known = this.#encoders.get(tokenizer.name);
+    const known = this.#encoders.get(tokenizer.source);
     if (known !== undefined) return known;
     const encoder = new TokenEncoder(tokenizer);
-    this.#encoders.set(tokenizer.name, encoder);
+    this.#encoders.set(tokenizer.source, encoder);
     return encoder;
   }
 
@@ -29,8 +31,6 @@ export class Formats implements OnApplicationShutdown {
     await Promise.all([...this.#encoders.values()].map((encoder) => encoder.close()));
   }
 }
-
-const FORMATS = { harmony };
 
 /** As in `openai/gpt-oss-20b`, and `gpt-oss:20b` at Ollama. */
 const GPT_OSS = /gpt-oss/i;

@@ -2,11 +2,13 @@ import type { DynamicModule, Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
+import { checkRedis } from '@turnpike/metering';
 import type { RouterStrategy } from '@turnpike/routing';
 import { MetricsServer, registry } from '@turnpike/telemetry';
 import type { Server } from 'node:http';
 import { isIPv6, type AddressInfo, type Socket } from 'node:net';
 import { AppModule } from './app.module.js';
+import { Billing } from './billing/billing.js';
 import { BackgroundRunner } from './background/background-runner.js';
 import { ConfigError } from './config/load.js';
 import { engineSchema, modelSchema, type Config } from './config/schema.js';
@@ -40,6 +42,7 @@ export async function startGateway(
 ): Promise<void> {
   log.level = config.log;
   const engine = servesSim(config) ? await startSim(simArguments) : undefined;
+  await requireRedis(config);
   const app = await createGateway(
     engine === undefined ? { ...config, discovery: false } : withSim(config, engine.url),
     [],
@@ -49,6 +52,7 @@ export async function startGateway(
   await app.get(ModelCatalogue).start(sayFound);
   await listen(() => app.listen(config.port, config.host), config);
   const metrics = await serveMetrics(config.metrics);
+  app.get(Billing).start();
   app.get(BackgroundRunner).start();
   const { port } = app.getHttpServer().address() as AddressInfo;
   const models = app.get<RouterStrategy>(ROUTER).models();
@@ -67,6 +71,17 @@ export async function startGateway(
     await metrics?.close();
     await engine?.stop();
   }, drainMs + LAST_MS);
+}
+
+/** @throws ConfigError for a Redis that may throw jobs away; one that is away is waited for */
+async function requireRedis({ billing: { redis } }: Config): Promise<void> {
+  if (redis === undefined) return;
+  try {
+    if (!(await checkRedis(redis)))
+      log.error('redis cannot be reached; the journal keeps usage until it can');
+  } catch (thrown) {
+    throw new ConfigError(`billing.redis: ${(thrown as Error).message}`);
+  }
 }
 
 /** Says on stdout which engine was found on this machine. */

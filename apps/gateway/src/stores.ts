@@ -1,4 +1,5 @@
 import type { OnApplicationShutdown, Provider } from '@nestjs/common';
+import { SqlAccess } from '@turnpike/access';
 import { MemoryBackgroundJobs, type BackgroundJobs } from '@turnpike/background';
 import {
   MemoryConversationStore,
@@ -6,6 +7,7 @@ import {
   type ConversationStore,
   type ResponseStore,
 } from '@turnpike/conversation';
+import { Ledger } from '@turnpike/ledger';
 import {
   CachedResponseStore,
   openDatabase,
@@ -14,6 +16,7 @@ import {
   SqlResponseStore,
   Sweeper,
   type Codecs,
+  type DatabaseKind,
   type DatabaseTarget,
 } from '@turnpike/storage';
 import { ConfigError } from './config/load.js';
@@ -34,14 +37,29 @@ interface Kept {
 }
 
 /** What lies in one place, and is closed when the application ends. */
-class Stores implements OnApplicationShutdown {
+export class Stores implements OnApplicationShutdown {
+  readonly #before: (() => Promise<void>)[] = [];
+
   constructor(
     readonly kept: Kept,
-    private readonly close: () => Promise<void> = () => Promise.resolve(),
+    readonly ledger: Ledger,
+    readonly kind: DatabaseKind,
+    /** Keys, where there is a database that stays. */
+    readonly access: SqlAccess | undefined,
+    private readonly close: () => Promise<void>,
   ) {}
 
-  onApplicationShutdown(): Promise<void> {
-    return this.close();
+  /** What is still to be done in the databases before they are closed. */
+  beforeClose(task: () => Promise<void>): void {
+    this.#before.push(task);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    try {
+      for (const task of this.#before) await task();
+    } finally {
+      await this.close();
+    }
   }
 }
 
@@ -50,16 +68,19 @@ export const storeProviders: Provider[] = [
   {
     provide: STORES,
     inject: [CONFIG, STAGE_LIST],
-    useFactory: ({ store, limits }: Config, stages: StageList): Stores | Promise<Stores> => {
+    useFactory: async ({ store, limits }: Config, stages: StageList): Promise<Stores> => {
       const target = targetOf(store);
       const { storeBytes } = limits;
       if (target !== undefined) return openStores(target, store.retentionDays, storeBytes, codecsOf(stages));
       const responses = new MemoryResponseStore(storeBytes);
-      return new Stores({
+      const kept = {
         responses,
         conversations: new MemoryConversationStore(storeBytes),
         backgroundJobs: new MemoryBackgroundJobs(responses, storeBytes),
-      });
+      };
+      // The ledger is SQL wherever it lies.
+      const db = await openDatabase({ kind: 'sqlite', path: ':memory:' }, () => undefined);
+      return new Stores(kept, await Ledger.open(db, 'sqlite'), 'sqlite', undefined, () => db.destroy());
     },
   },
   { provide: STORE, inject: [STORES], useFactory: ({ kept }: Stores) => kept.responses },
@@ -94,13 +115,15 @@ async function openStores(
   const sweepers = [store, conversations, backgroundJobs].map(
     (each) => new Sweeper(each, (error) => log.error({ err: error }, 'sweep failed')),
   );
-  return new Stores({ responses, conversations, backgroundJobs }, async () => {
+  const [access, ledger] = [await SqlAccess.open(db, target.kind), await Ledger.open(db, target.kind)];
+  return new Stores({ responses, conversations, backgroundJobs }, ledger, target.kind, access, async () => {
     await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
     await db.destroy();
   });
 }
 
-function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
+/** Undefined for a store in memory. */
+export function targetOf({ kind, path, url }: StoreConfig): DatabaseTarget | undefined {
   if (kind === 'sqlite') return { kind, path };
   return kind === 'postgres' && url !== undefined ? { kind, url } : undefined;
 }

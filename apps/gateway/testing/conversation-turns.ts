@@ -18,6 +18,7 @@ import { testSafety } from './safety.js';
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
 import { TurnService } from '../src/turn/turn.service.js';
+import { memoryMeter } from './metering.js';
 
 const TENANT = 'tenant';
 const FORMAT = harmony();
@@ -57,6 +58,7 @@ export class Turns {
       },
     };
     const { safety, gate } = testSafety();
+    const { meter, hold } = memoryMeter();
     const router = new CatalogueRouter([
       { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
     ]);
@@ -70,6 +72,7 @@ export class Turns {
         encoder: () => counting,
         today: () => '2026-01-31',
       }),
+      hold,
     });
     const sealer = new Sealer([Buffer.alloc(32, 1)]);
     this.#service = new TurnService(
@@ -78,6 +81,7 @@ export class Turns {
       this.conversations,
       sealer,
       gate,
+      meter,
       configSchema.parse({}),
       router,
     );
@@ -101,6 +105,7 @@ export class Turns {
     const outcome = await this.#service.run({
       request: parseRequest({ model: 'm', ...body }, 'http'),
       tenant: TENANT,
+      key: 'key',
       sink: { send: (batch) => void frames.push(...batch), ready: () => undefined },
       signal: new AbortController().signal,
     });

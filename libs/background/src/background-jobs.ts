@@ -6,6 +6,8 @@ export interface BackgroundJob {
   /** Id of its response. */
   readonly id: string;
   readonly tenant: string;
+  /** Id of the key that it is accounted to. */
+  readonly key: string;
   /** Body of the request as JSON text. What it took from other items stands in it. */
   readonly request: string;
   /** As it was accepted: `queued`, without output. */

@@ -27,6 +27,8 @@ export interface GenerateRequest {
   readonly topP: number;
   /** Prompts with different salts find nothing of each other in the engine's prefix cache. */
   readonly cacheSalt?: string | undefined;
+  /** What the answer is for, so that an engine's own log can be compared with ours. */
+  readonly requestId?: string | undefined;
   /** JSON Schema that everything sampled has to satisfy; only for engines that have the `json` grammar. */
   readonly json?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { LedgerSchema } from './schema.js';
 
 /** By what usage can be added up. */
-export const USAGE_GROUPS = ['day', 'tenant', 'key', 'model', 'engine', 'outcome'] as const;
+export const USAGE_GROUPS = ['day', 'tenant', 'key', 'model', 'engine', 'outcome', 'price_version'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** Which turns. Days are those of UTC, as `2026-01-31`; both are included. */

@@ -1,9 +1,9 @@
 import { worstPriceOf } from './charge.js';
 import type { Budget, HoldRequest } from './holds.js';
-import type { MeterOptions } from './meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { MeteringOptions } from './metering-options.js';
 import { rowAmount } from './money.js';
 import type { Rates } from './price-book.js';
-import type { MeteredTurn } from './turn-meter.js';
 import type { UsagePart } from './usage-record.js';
 
 /** A budget has no room for a turn. */
@@ -20,10 +20,12 @@ export class BudgetExceeded extends Error {
   }
 }
 
+/** Covered: as much as can ever be sampled. */
+const WHOLE = Number.MAX_SAFE_INTEGER;
 /** Least tokens of output that a turn is begun with, and that are held at a time. */
 const LEAST_TOKENS = 16;
 
-type Options = Pick<MeterOptions, 'budgets' | 'holds' | 'prices' | 'holdOutputTokens' | 'onHoldFailure'>;
+type Options = Pick<MeteringOptions, 'budgets' | 'holds' | 'prices' | 'holdOutputTokens' | 'onHoldFailure'>;
 
 /** What a turn may still use, where its key, its tenant or its model has a budget. */
 export class Allowance {
@@ -75,7 +77,9 @@ export class Allowance {
    * @throws BudgetExceeded
    */
   require(parts: readonly UsagePart[]): void | Promise<void> {
-    if (!this.isLimited || this.#priceWith(parts, LEAST_TOKENS) <= this.#held) return undefined;
+    if (!this.isLimited) return undefined;
+    const least = this.#covered === WHOLE ? 0 : LEAST_TOKENS;
+    if (this.#priceWith(parts, least) <= this.#held) return undefined;
     return this.#extend(parts).then(() => {
       if (this.#priceWith(parts, 0) > this.#held) throw new BudgetExceeded(this.#budgets[0]);
     });
@@ -122,7 +126,7 @@ export class Allowance {
         this.#budgets = budgets;
         this.#held = amount;
         const isWhole = maxOutput !== undefined || output >= room;
-        if (limits) this.#covered = isWhole ? Number.MAX_SAFE_INTEGER : output;
+        if (limits) this.#covered = isWhole ? WHOLE : output;
         return;
       }
       refusedBy = result.budget;

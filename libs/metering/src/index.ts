@@ -3,13 +3,18 @@ export { chargeFor, possible, priceOf } from './charge.js';
 export type { Budget, BudgetSource, BudgetTurn, HoldRequest, HoldResult, Holds } from './holds.js';
 export { Journal, JournalFull, type JournalOptions } from './journal/journal.js';
 export { Journals, type JournalsOptions } from './journal/journals.js';
+export { pendingIn } from './journal/pending.js';
 export { JournalReader, type JournalBatch, type JournalFault } from './journal/reader.js';
 export { Meter, type MeterOptions } from './meter.js';
 export { dollars, NANO_PER_DOLLAR, rowAmount, scaled } from './money.js';
 export { parseUsageRecord } from './parse-record.js';
 export { DEFAULT_PRICES, PriceBook, PriceBookError, type Rates, type TokenRates } from './price-book.js';
+export { USAGE_QUEUE, usageJobId, type UsageJob } from './queue/job.js';
+export { checkRedis, connect, CONSUMER, EvictionError, requireNoEviction } from './queue/redis.js';
+export { UsageQueue, type UsageQueueOptions } from './queue/usage-queue.js';
 export { Relay, type RelayOptions, type UsageSink } from './relay.js';
-export { TurnMeter, type Dispatch, type MeteredTurn, type TurnEnd } from './turn-meter.js';
+export type { MeteredTurn } from './metered-turn.js';
+export { TurnMeter, type Dispatch, type TurnEnd } from './turn-meter.js';
 export {
   totalOf,
   type Admission,

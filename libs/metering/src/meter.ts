@@ -1,30 +1,25 @@
-import type { BudgetSource, Holds } from './holds.js';
-import type { Journal } from './journal/journal.js';
-import type { PriceBook } from './price-book.js';
-import { TurnMeter, type MeteredTurn } from './turn-meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { MeteringOptions } from './metering-options.js';
+import { TurnMeter } from './turn-meter.js';
 
-export interface MeterOptions {
-  readonly journal: Pick<Journal, 'admit' | 'progress' | 'settle'>;
-  readonly prices: PriceBook;
-  /** Without them nobody's spending is limited. */
-  readonly budgets?: BudgetSource | undefined;
-  readonly holds?: Holds | undefined;
-  /** Tokens of output between two progress records: what a crash can leave unbilled of a turn. */
-  readonly progressTokens: number;
-  /** Tokens of output that are held at a time for a request without `max_output_tokens`. */
-  readonly holdOutputTokens: number;
-  readonly now?: (() => number) | undefined;
-  /** Called when a hold could not be ended; its booking, or its expiry, does. */
-  readonly onHoldFailure?: ((error: unknown) => void) | undefined;
+export interface MeterOptions extends MeteringOptions {
+  /** Where the turns that run are found by their response ids; by default a map of its own. */
+  readonly turns?: Map<string, TurnMeter> | undefined;
 }
 
 /** Meters the turns of one gateway. */
 export class Meter {
   readonly #options: MeterOptions;
-  readonly #turns = new Map<string, TurnMeter>();
+  readonly #turns: Map<string, TurnMeter>;
 
   constructor(options: MeterOptions) {
     this.#options = options;
+    this.#turns = options.turns ?? new Map<string, TurnMeter>();
+  }
+
+  /** Whether no turn is taken: none could be written down. */
+  get isFull(): boolean {
+    return this.#options.journal.isFull;
   }
 
   /** Begins to meter a turn, which is to be settled however it ends. */
@@ -32,11 +27,6 @@ export class Meter {
     const meter = new TurnMeter(turn, { ...this.#options, onEnd: () => this.#turns.delete(turn.id) });
     this.#turns.set(turn.id, meter);
     return meter;
-  }
-
-  /** The meter of a turn that runs. */
-  find(id: string): TurnMeter | undefined {
-    return this.#turns.get(id);
   }
 
   /** Turns that something is held for. */

@@ -4,7 +4,8 @@ import type { Budget, HoldRequest, HoldResult, Holds } from './holds.js';
 import type { JournalEntry } from './journal/line.js';
 import { Meter } from './meter.js';
 import { PriceBook } from './price-book.js';
-import type { Dispatch, MeteredTurn, TurnEnd } from './turn-meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { Dispatch, TurnEnd } from './turn-meter.js';
 import type { UsageRecord } from './usage-record.js';
 
 /** A nano-dollar a token of input, ten a token of output. */
@@ -65,7 +66,7 @@ const DISPATCH: Dispatch = { purpose: 'answer', engine: 'e', route: 'm', prompt:
 const END: TurnEnd = {
   outcome: 'completed',
   reason: null,
-  answer: { cached: 40, cacheWrite: 0, reasoning: 3 },
+  usage: { cached: 40, cacheWrite: 0, reasoning: 3 },
   stages: {},
 };
 
@@ -75,6 +76,7 @@ function metered(limit?: number, turn: Partial<MeteredTurn> = {}, budget: Partia
   const failing = { admit: false };
   const meter = new Meter({
     journal: {
+      isFull: false,
       admit: (entry) => {
         if (failing.admit) throw new Error('full');
         return written.push({ kind: 'admit', ...entry });
@@ -102,6 +104,7 @@ describe('a turn', () => {
     expect(turn.hold(WORST)).toBeUndefined();
     expect(turn.dispatch(DISPATCH)).toBeUndefined();
     expect(written).toMatchObject([{ kind: 'admit', admission: { id: 'r', tenant: 't', engine: 'e' } }]);
+    turn.requested();
     for (let n = 0; n < 12; n++) expect(turn.take(10)).toBeUndefined();
     turn.finished();
     const record = turn.settle(END);
@@ -118,12 +121,13 @@ describe('a turn', () => {
       admitSequence: 1,
     });
     expect(turn.settle(END)).toBeUndefined();
-    expect(meter.find('r')).toBeUndefined();
+    expect(meter.held).toEqual([]);
   });
 
   it('that its engine did not end by itself is partial', () => {
     const { turn } = metered();
     void turn.dispatch(DISPATCH);
+    turn.requested();
     void turn.take(3);
     expect(turn.settle({ ...END, outcome: 'cancelled' })).toMatchObject({ partial: true, amount: 130 });
   });
@@ -149,16 +153,13 @@ describe('a turn', () => {
     const { turn, written } = metered();
     void turn.dispatch({ ...DISPATCH, purpose: 'compaction', prompt: 500, read: 500 });
     void turn.take(20);
-    turn.finished();
     turn.compacted({ cached: 499, cacheWrite: 0 });
     void turn.dispatch({ ...DISPATCH, prompt: 60, read: 60 });
     void turn.take(5);
-    turn.finished();
     void turn.dispatch({ ...DISPATCH, prompt: 90, read: 25 });
     void turn.take(6);
-    turn.finished();
     expect(written.map(({ kind }) => kind)).toEqual(['admit', 'progress', 'progress']);
-    expect(turn.settle(END)?.parts).toMatchObject([
+    expect(turn.settle({ ...END, usage: { ...END.usage, cached: 539 } })?.parts).toMatchObject([
       { purpose: 'compaction', prompt: 500, tokens: { input: 500, cached: 499, output: 20 } },
       { purpose: 'answer', prompt: 90, tokens: { input: 85, cached: 40, output: 11 } },
     ]);
@@ -174,8 +175,7 @@ describe('a turn', () => {
   it('an engine that says more was cached than was read is cut to what is possible', () => {
     const { turn } = metered();
     void turn.dispatch(DISPATCH);
-    turn.finished();
-    const record = turn.settle({ ...END, answer: { cached: 900, cacheWrite: 0, reasoning: 0 } });
+    const record = turn.settle({ ...END, usage: { cached: 900, cacheWrite: 0, reasoning: 0 } });
     expect(record).toMatchObject({ clamped: true, parts: [{ tokens: { cached: 100 } }] });
   });
 });
@@ -188,7 +188,6 @@ describe('a turn with a budget', () => {
     await turn.dispatch(DISPATCH);
     expect(turn.take(30)).toBeUndefined();
     expect(turn.isExhausted).toBe(false);
-    turn.finished();
     turn.settle(END);
     expect(holds.ended).toEqual(['settle r 400']);
     expect(holds.asked).toBe(1);

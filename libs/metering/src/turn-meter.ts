@@ -1,21 +1,8 @@
 import { chargeFor, possible } from './charge.js';
 import { Allowance } from './allowance.js';
-import type { MeterOptions } from './meter.js';
+import type { MeteredTurn } from './metered-turn.js';
+import type { MeteringOptions } from './metering-options.js';
 import type { Outcome, Purpose, TokenCounts, UsagePart, UsageRecord } from './usage-record.js';
-
-/** A turn as it is known when its response exists. */
-export interface MeteredTurn {
-  /** Our response id. */
-  readonly id: string;
-  readonly tenant: string;
-  readonly key: string;
-  /** By the name that the client used. */
-  readonly model: string;
-  readonly lane: string | null;
-  readonly transport: UsageRecord['transport'];
-  readonly serviceTier: string;
-  readonly stored: boolean;
-}
 
 /** One request to an engine, before it is sent. */
 export interface Dispatch {
@@ -35,8 +22,8 @@ export interface Dispatch {
 export interface TurnEnd {
   readonly outcome: Outcome;
   readonly reason: string | null;
-  /** Of all its answers together, as the client was told. */
-  readonly answer: Pick<TokenCounts, 'cached' | 'cacheWrite' | 'reasoning'>;
+  /** Of everything that it used, as the client was told; what is not known was counted on the way. */
+  readonly usage: Partial<Omit<TokenCounts, 'image'>>;
   /** Microseconds by stage. */
   readonly stages: Readonly<Record<string, number>>;
 }
@@ -49,7 +36,7 @@ type Counts = { -readonly [K in keyof TokenCounts]: TokenCounts[K] };
  */
 export class TurnMeter {
   readonly #turn: MeteredTurn;
-  readonly #options: MeterOptions & { readonly onEnd: () => void };
+  readonly #options: MeteringOptions & { readonly onEnd: () => void };
   readonly #parts = new Map<Purpose, { prompt: number; tokens: Counts }>();
   readonly #allowance: Allowance;
   #route = { engine: '', route: '' };
@@ -63,7 +50,7 @@ export class TurnMeter {
   #unfinished = 0;
   #isOver = false;
 
-  constructor(turn: MeteredTurn, options: MeterOptions & { readonly onEnd: () => void }) {
+  constructor(turn: MeteredTurn, options: MeteringOptions & { readonly onEnd: () => void }) {
     this.#turn = turn;
     this.#options = options;
     this.#admittedAt = (options.now ?? Date.now)();
@@ -108,9 +95,9 @@ export class TurnMeter {
   }
 
   /**
-   * A request is about to be sent to an engine. The first of a turn is written down before this returns.
+   * An engine is about to be asked. The first time is written down before this returns, or resolves.
    * @returns a promise when more has to be held for it first
-   * @throws JournalFull; BudgetExceeded; Error when the disk takes nothing
+   * @throws JournalFull; BudgetExceeded
    */
   dispatch({ purpose, prompt, read, image, engine, route }: Dispatch): void | Promise<void> {
     const part = this.#parts.get(purpose) ?? { prompt: 0, tokens: { ...NO_TOKENS } };
@@ -120,16 +107,34 @@ export class TurnMeter {
     part.tokens.image = Math.min(part.tokens.image + image, part.tokens.input);
     this.#current = purpose;
     this.#route = { engine, route };
-    this.#unfinished++;
     const isFirst = this.#admitSequence === undefined;
-    if (isFirst) this.#admit();
-    else this.#progress();
-    return isFirst ? undefined : this.#allowance.require(this.parts);
+    try {
+      const held = this.#allowance.require(this.parts);
+      if (held === undefined) return this.#written(isFirst);
+      return held.then(
+        () => this.#written(isFirst),
+        (thrown: unknown) => this.#refused(isFirst, thrown),
+      );
+    } catch (thrown) {
+      return this.#refused(isFirst, thrown);
+    }
+  }
+
+  /** A request is sent to the engine. */
+  requested(): void {
+    this.#unfinished++;
   }
 
   /** The request to the engine has ended by itself: everything that it produced has been received. */
   finished(): void {
     this.#unfinished--;
+  }
+
+  /** An engine that was asked gave nothing, and another one is asked in its place: only what that one does is counted. */
+  failedOver(read: number): void {
+    const part = this.#parts.get(this.#current);
+    if (part !== undefined) part.tokens.input = Math.max(0, part.tokens.input - read);
+    this.#unfinished = 0;
   }
 
   /**
@@ -148,7 +153,9 @@ export class TurnMeter {
   /** What a summary was found to have used. */
   compacted({ cached, cacheWrite }: Pick<TokenCounts, 'cached' | 'cacheWrite'>): void {
     const part = this.#parts.get('compaction');
-    if (part !== undefined) Object.assign(part.tokens, { cached, cacheWrite });
+    if (part === undefined) return;
+    part.tokens.cached = cached;
+    part.tokens.cacheWrite = cacheWrite;
   }
 
   /** A warm-up has read so much; no engine is called for one. */
@@ -174,8 +181,7 @@ export class TurnMeter {
     if (this.#isOver) return undefined;
     this.#isOver = true;
     this.#options.onEnd();
-    const answer = this.#parts.get('answer');
-    if (answer !== undefined) Object.assign(answer.tokens, end.answer);
+    this.#answered(end.usage);
     if (this.#parts.size === 0) {
       this.#allowance.release();
       return undefined;
@@ -213,15 +219,28 @@ export class TurnMeter {
     return { id, tenant, key, model, engine, route, lane, transport, serviceTier, stored, admittedAt };
   }
 
-  #admit(): void {
-    try {
-      this.#admitSequence = this.#options.journal.admit({ admission: this.#admission(), parts: this.parts });
-    } catch (thrown) {
-      // No engine has been asked, and none will be.
-      this.#parts.clear();
-      this.#unfinished = 0;
-      throw thrown;
-    }
+  /** What is not of the summary is of the answer. What an engine gave is never less than what was received of it. */
+  #answered(total: TurnEnd['usage']): void {
+    const answer = this.#parts.get('answer')?.tokens;
+    if (answer === undefined) return;
+    const summary = this.#parts.get('compaction')?.tokens ?? NO_TOKENS;
+    const rest = (name: keyof TurnEnd['usage']) => Math.max(0, (total[name] ?? 0) - summary[name]);
+    if (total.input !== undefined) answer.input = rest('input');
+    answer.output = Math.max(answer.output, rest('output'));
+    answer.cached = rest('cached');
+    answer.cacheWrite = rest('cacheWrite');
+    answer.reasoning = rest('reasoning');
+  }
+
+  #written(isFirst: boolean): void {
+    if (!isFirst) return this.#progress();
+    this.#admitSequence = this.#options.journal.admit({ admission: this.#admission(), parts: this.parts });
+  }
+
+  /** An engine that was to be asked first is not asked at all. */
+  #refused(isFirst: boolean, thrown: unknown): never {
+    if (isFirst) this.#parts.clear();
+    throw thrown;
   }
 
   #progress(): void {

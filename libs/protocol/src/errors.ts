@@ -26,6 +26,11 @@ export const ERRORS = {
     'invalid_request_error',
     'The input was refused by the content policy of this server.',
   ],
+  template_refused: [
+    400,
+    'invalid_request_error',
+    'The chat template of the model refuses this conversation.',
+  ],
   previous_response_not_found: [400, 'invalid_request_error', 'Previous response not found.'],
   invalid_encrypted_content: [400, 'invalid_request_error', 'The encrypted content could not be verified.'],
   invalid_image_url: [
@@ -64,6 +69,14 @@ export const ERRORS = {
   too_many_queued_responses: [429, 'rate_limit_error', 'Too many responses are queued on this connection.'],
   too_many_connections_of_key: [429, 'rate_limit_error', 'Too many connections with this key.'],
   invalid_api_key: [401, 'authentication_error', 'Incorrect or missing API key.'],
+  insufficient_permissions: [403, 'permission_error', 'This key may not do this.'],
+  too_many_failed_attempts: [429, 'rate_limit_error', 'Too many requests with keys that are not known.'],
+  // As OpenAI says it: clients that know this code do not try again.
+  insufficient_quota: [
+    429,
+    'insufficient_quota',
+    'You exceeded your current quota, please check your plan and billing details.',
+  ],
   origin_not_allowed: [403, 'permission_error', 'Requests from this origin are not allowed.'],
   steering_not_supported: [400, 'invalid_request_error', 'This response cannot be steered.'],
   too_many_pending_steers: [400, 'invalid_request_error', 'Too much steering input is waiting already.'],
@@ -109,6 +122,7 @@ export const ERRORS = {
     'server_error',
     'The inference engine is overloaded right now. Please try again in 1s.',
   ],
+  metering_unavailable: [503, 'server_error', 'The server cannot account for more requests right now.'],
   server_shutting_down: [503, 'server_error', 'The server is restarting. Try again on a new connection.'],
 } as const satisfies Record<string, readonly [status: number, type: string, message: string]>;
 
@@ -169,6 +183,7 @@ export class ApiError extends Error {
 /** Codes that a response fails with as they are. */
 const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
   'context_length_exceeded',
+  'insufficient_quota',
   'content_blocked',
   'safety_unavailable',
 ]);
@@ -176,7 +191,7 @@ const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
 /**
  * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error`, and on
  * `rate_limit_exceeded` after the time that its message names, and stop on the others: an engine fault has to be a
- * `server_error`, an overload a `rate_limit_exceeded`.
+ * `server_error`, an overload a `rate_limit_exceeded`, a budget that has ended neither.
  */
 export function responseErrorCode(code: ErrorCode): string {
   const [status, type] = ERRORS[code];

@@ -7,3 +7,4 @@ export { Rendering, RenderingStage, type FormatProvider } from './rendering.stag
 export { promptLength, promptOf, type Prompt, type PromptEnding } from './prompt.js';
 export { settingsOf, type ChainSettings } from './chain-settings.js';
 export type { WrittenItem } from './item-runs.js';
+export { prefixReuse, type PrefixReuse } from './prefix.js';

@@ -141,6 +141,12 @@ const MIGRATIONS: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    name: 'whose key a background job is accounted to',
+    async up(db) {
+      await db.schema.alterTable('background_jobs').addColumn('key_id', 'text').execute();
+    },
+  },
 ];
 
 const STORE: SchemaHistory = { table: 'schema_migrations', migrations: MIGRATIONS };

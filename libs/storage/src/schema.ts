@@ -94,6 +94,8 @@ export interface ConversationItemRow {
 export interface BackgroundJobRow {
   response_id: string;
   tenant: string;
+  /** Id of the key that it is accounted to; null for one accepted before keys were written down. */
+  key_id: string | null;
   /** `queued`, `in_progress` or `ended`. */
   status: string;
   /** Place in the queue, lower first; two of one place are in the order of their ids. */

@@ -72,6 +72,7 @@ export class SqlBackgroundJobs implements BackgroundJobs {
     const row = {
       response_id: job.id,
       tenant: job.tenant,
+      key_id: job.key,
       status: 'queued',
       position: sql<number>`(select coalesce(max(position), 0) + 1 from background_jobs where status = 'queued')`,
       runner: null,
@@ -121,11 +122,13 @@ export class SqlBackgroundJobs implements BackgroundJobs {
       .limit(1)
       .execute();
     if (waiting === undefined) return [];
+    // Materialized: Postgres may run a subquery once for each row, and each run would skip what the others have locked.
     const { rows } = await sql<BackgroundJobRow>`
+      with next as materialized (
+        select response_id from background_jobs where status = 'queued'
+          order by position, response_id limit ${most} ${SKIP_TAKEN[kind]})
       update background_jobs set status = 'in_progress', runner = ${runner}, lease_until = ${NOW[kind]} + ${leaseMs}
-        where status = 'queued' and response_id in (
-          select response_id from background_jobs where status = 'queued'
-            order by position, response_id limit ${most} ${SKIP_TAKEN[kind]})
+        where status = 'queued' and response_id in (select response_id from next)
         returning *`.execute(this.#db);
     rows.sort((a, b) => a.position - b.position);
     return rows.map((row) => ({ ...jobOf(row), events: row.events ?? undefined }));
@@ -290,10 +293,11 @@ async function addEvents(db: Kysely<StoreSchema>, id: string, { first, events }:
 }
 
 /** A row of a job that has not ended. */
-function jobOf({ response_id, tenant, request, response }: BackgroundJobRow) {
+function jobOf({ response_id, tenant, key_id, request, response }: BackgroundJobRow) {
   return {
     id: response_id,
     tenant,
+    key: key_id ?? 'unknown',
     request: request ?? '',
     response: JSON.parse(response ?? '') as ResponseObject,
   };

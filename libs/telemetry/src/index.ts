@@ -1,2 +1,3 @@
 export { registry } from './registry.js';
 export { MetricsServer } from './metrics-server.js';
+export { log, shownError, type ShownError } from './log.js';

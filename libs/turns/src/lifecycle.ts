@@ -23,7 +23,8 @@ export type TurnState =
  *   have.
  * - `completed`, `incomplete`, `failed`, `cancelled`: the client has its terminal event, or none can reach it. A warm-up
  *   completes without an engine, and a client can interrupt before there is one.
- * - `settled`: what the engine produced is recorded. `abandoned`: it ended before an engine saw it; nothing to record.
+ * - `settled`: what it used, and what that costs, is written down. `abandoned`: it ended before an engine was asked; there
+ *   is nothing to write down, and what was held for it is released.
  */
 export const TURN_STATES: StateTable<TurnState> = {
   start: 'received',
@@ -35,7 +36,7 @@ export const TURN_STATES: StateTable<TurnState> = {
     dispatched: ['streaming', 'incomplete', 'failed', 'cancelled'],
     streaming: ['completed', 'incomplete', 'failed', 'cancelled'],
     completed: ['settled'],
-    incomplete: ['settled'],
+    incomplete: ['settled', 'abandoned'],
     failed: ['settled', 'abandoned'],
     cancelled: ['settled', 'abandoned'],
     settled: [],

@@ -1,5 +1,10 @@
+/** Requests that are remembered one by one. */
+const REMEMBERED = 100_000;
+
 /** One request, as far as it has come. */
 export interface RequestRecord {
+  /** What its client called it. */
+  request_id: string;
   prompt_tokens: number;
   cached_tokens: number;
   completion_tokens: number;
@@ -23,18 +28,32 @@ export class EngineStats {
   slowBodies = 0;
   /** The request accepted last. */
   last: RequestRecord | undefined;
+  /** The latest requests, the oldest first. */
+  readonly #latest: RequestRecord[] = [];
 
-  accept(promptTokens: number, cachedTokens: number): RequestRecord {
+  accept(promptTokens: number, cachedTokens: number, requestId: string): RequestRecord {
     this.requests++;
     this.running++;
     this.last = {
+      request_id: requestId,
       prompt_tokens: promptTokens,
       cached_tokens: cachedTokens,
       completion_tokens: 0,
       finish_reason: null,
       aborted: false,
     };
+    this.#latest.push(this.last);
+    if (this.#latest.length > REMEMBERED) this.#latest.shift();
     return this.last;
+  }
+
+  /** What the latest requests took, as CSV: a statement to compare bills with. */
+  statement(): string {
+    const rows = this.#latest.map(
+      ({ request_id, prompt_tokens, completion_tokens, finish_reason }) =>
+        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''}\n`,
+    );
+    return ['request_id,prompt_tokens,completion_tokens,finish_reason\n', ...rows].join('');
   }
 
   snapshot(): object {

@@ -22,6 +22,7 @@ const schema = z.object({
   top_p: z.number().gt(0).max(1).nullish(),
   seed: z.number().int().nullish(),
   cache_salt: z.string().min(1).nullish(),
+  request_id: z.string().max(256).nullish(),
   content_parts: z.array(imageUrl).nullish(),
 });
 
@@ -44,6 +45,8 @@ export interface CompletionRequest {
   readonly seed: number | undefined;
   /** Only prompts of the same salt share what is cached. */
   readonly cacheSalt: string;
+  /** What the client calls this request, for the log of what was produced. */
+  readonly requestId: string;
   /** The images that stand for the placeholders of the prompt, in their order. */
   readonly images: readonly ImageUrl[];
 }
@@ -72,6 +75,7 @@ export function parseCompletionRequest(fields: Record<string, unknown>): Complet
     topP: given.top_p ?? 1,
     seed: given.seed ?? undefined,
     cacheSalt: given.cache_salt ?? '',
+    requestId: given.request_id ?? '',
     images: given.content_parts ?? [],
   };
 }

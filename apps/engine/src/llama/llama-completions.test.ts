@@ -82,12 +82,15 @@ describe('a model from a file, over HTTP', () => {
   });
 
   it('counts what the engine had to evaluate, not what was hoped for', async () => {
-    const client = await start(new FakeLlama());
+    const llama = new FakeLlama();
+    const client = await start(llama);
     const prompt = [311, 312, 313, 314, 315];
     await client.stream(prompt);
     // The same prompt again: its last token is evaluated once more.
     expect(cachedOf(await client.stream(prompt))).toBe(4);
     expect(cachedOf(await client.stream([311, 312, 300]))).toBe(0);
+    llama.evaluatesAgain = true;
+    expect(cachedOf(await client.stream([...prompt, 300]))).toBe(0);
   });
 
   it('shows nothing of one salt to another', async () => {
@@ -189,8 +192,10 @@ describe('a model from a file, over HTTP', () => {
     });
     await Promise.all(gone);
     expect(llama.evaluations.length).toBeLessThan(10);
+    const kept = llama.evaluations.length * PREFILL_TOKENS;
     expect((await client.state()).aborted).toBe(2);
     llama.beforeEvaluation = async () => undefined;
+    expect(cachedOf(await client.stream(long, { max_tokens: 1 }))).toBe(kept);
     expect((await client.stream([305], { max_tokens: 3 })).ids).toEqual([300, 300, 300]);
   });
 

@@ -38,7 +38,7 @@ export class LlamaCompletions implements Completions {
     refuseUnsupported(fields, request.images.length);
     checkLength(contextTokens, ids.length, request);
 
-    const record = this.stats.accept(ids.length, 0);
+    const record = this.stats.accept(ids.length, 0, request.requestId);
     const text = new LlamaText(model, request.skipSpecialTokens);
     const context = answerContext(this.name, ids, { request, record, text });
     const left = new AbortController();

@@ -2,7 +2,7 @@ import { type TokenSink } from '../generation/generation.js';
 import { type OutputEnd } from '../generation/output-end.js';
 import { type EngineStats, type RequestRecord } from '../generation/stats.js';
 import { type CompletionRequest } from '../http/completion-request.js';
-import { type LlamaModel, type LlamaSequence, type SamplingOptions } from './node-llama-cpp.js';
+import { type LlamaModel, type SamplingOptions } from './node-llama-cpp.js';
 import { type Lease, type SequencePool } from './sequence-pool.js';
 
 /** Tokens of a prompt evaluated at a time: other requests get a token in between, and a client that leaves is noticed. */
@@ -58,11 +58,10 @@ export class LlamaGeneration {
 
   private async generate(lease: Lease): Promise<void> {
     const { signal } = this.context;
-    const evaluated = counter(lease.sequence);
     let last: number | undefined;
     try {
       const rest = await this.prefill(lease);
-      if (!signal.aborted) last = await this.sample(lease.sequence, rest, evaluated);
+      if (!signal.aborted) last = await this.sample(lease, rest);
     } catch (error) {
       lease.discard();
       throw error;
@@ -81,11 +80,7 @@ export class LlamaGeneration {
   }
 
   /** The last token sampled, which is not evaluated yet; undefined when the client has left. */
-  private async sample(
-    sequence: LlamaSequence,
-    rest: readonly number[],
-    evaluated: () => number,
-  ): Promise<number | undefined> {
+  private async sample({ sequence, evaluated }: Lease, rest: readonly number[]): Promise<number | undefined> {
     const { record, stats, sink, signal, drained } = this.context;
     for await (const token of sequence.evaluate(rest, this.sampling)) {
       if (record.completion_tokens === 0) {
@@ -114,16 +109,6 @@ export class LlamaGeneration {
       ? { tokens, finishReason: 'length', stopReason: null }
       : undefined;
   }
-}
-
-/** Tokens that the sequence has evaluated since this was called. */
-function counter(sequence: LlamaSequence): () => number {
-  const total = (): number => {
-    const { usedInputTokens, usedOutputTokens } = sequence.tokenMeter.getState();
-    return usedInputTokens + usedOutputTokens;
-  };
-  const before = total();
-  return () => total() - before;
 }
 
 /** Seeds of llama.cpp have 32 bits, and the greatest of them means "any". */

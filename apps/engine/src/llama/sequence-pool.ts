@@ -16,6 +16,8 @@ export interface Lease {
   readonly sequence: LlamaSequence;
   /** Tokens of the prompt that the sequence holds; it holds nothing else. */
   readonly kept: number;
+  /** How many tokens have been evaluated for this lease, by llama.cpp's own count. */
+  readonly evaluated: () => number;
   /**
    * Gives the sequence back with all that it holds.
    * @param last the last token sampled, which is evaluated now, so that the whole output is there for the next turn
@@ -60,13 +62,15 @@ export class SequencePool {
     const [entry, keep] = await this.turn(prompt, salt, signal);
     try {
       await entry.ready;
+      // Some models evaluate again what is left when a sequence is cut: that counts as well.
+      const evaluated = counter(entry.sequence);
       // Less than was chosen for where the sequence had to be renewed.
       const held = entry.sequence.contextTokens.length;
       const kept = Math.min(keep, held);
       if (kept < held) await entry.sequence.eraseContextTokenRanges([{ start: kept, end: held }]);
       if (kept < entry.opening || entry.opening === 0) entry.opening = prompt.length;
       entry.salt = salt;
-      return this.lease(entry, kept);
+      return this.lease(entry, kept, evaluated);
     } catch (error) {
       this.forget(entry);
       throw error;
@@ -109,13 +113,16 @@ export class SequencePool {
     }
   }
 
-  private lease(entry: KeptSequence, kept: number): Lease {
+  private lease(entry: KeptSequence, kept: number, evaluated: () => number): Lease {
     const { sequence } = entry;
     return {
       sequence,
       kept,
+      evaluated,
       release: (last) => {
         entry.tokens = sequence.contextTokens;
+        // A prompt that was left half evaluated is gone on with by the one that repeats it.
+        entry.opening = Math.min(entry.opening, entry.tokens.length);
         if (last !== undefined) {
           entry.tokens = [...entry.tokens, last];
           entry.ready = sequence.evaluateWithoutGeneratingNewTokens([last]).catch(() => this.renew(entry));
@@ -145,4 +152,14 @@ export class SequencePool {
     this.idle.push(entry);
     this.serve();
   }
+}
+
+/** Tokens that the sequence has evaluated since this was called. */
+function counter({ tokenMeter }: LlamaSequence): () => number {
+  const total = (): number => {
+    const { usedInputTokens, usedOutputTokens } = tokenMeter.getState();
+    return usedInputTokens + usedOutputTokens;
+  };
+  const before = total();
+  return () => total() - before;
 }

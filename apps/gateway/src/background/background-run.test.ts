@@ -26,7 +26,7 @@ async function setUp(turn: (input: TurnInput) => Promise<TurnOutcome>) {
   const jobs = new Jobs(store, 1_000_000);
   const response = { ...newResponse('resp_1', REQUEST, 1_764_000_000), status: 'queued' as const };
   await jobs.enqueue(
-    { id: 'resp_1', tenant: 't', request: JSON.stringify(BODY), response, events: undefined },
+    { id: 'resp_1', tenant: 't', key: 'k', request: JSON.stringify(BODY), response, events: undefined },
     10,
   );
   const [job] = (await jobs.claim('me', 1)) as [ClaimedJob];
@@ -52,7 +52,7 @@ async function untilCut(input: TurnInput): Promise<TurnOutcome> {
 describe('a background response', () => {
   it('is the turn’s, under the id and time of its acceptance', async () => {
     const { store, jobs, start } = await setUp((input) => {
-      expect(input).toMatchObject({ tenant: 't', request: REQUEST, background: { id: 'resp_1' } });
+      expect(input).toMatchObject({ tenant: 't', key: 'k', request: REQUEST, background: { id: 'resp_1' } });
       return end(input, 'completed');
     });
     await start().done;

@@ -65,12 +65,13 @@ export class BackgroundRun {
   }
 
   async #run(): Promise<void> {
-    const { id, tenant, request, response, events = 0 } = this.#job;
+    const { id, tenant, key, request, response, events = 0 } = this.#job;
     const { turns, changes } = this.#parts;
     try {
       await turns.run({
-        request: await turns.read(parseJson(request), 'http', tenant),
+        request: await turns.read(parseJson(request), 'http', { tenant }),
         tenant,
+        key,
         sink: this.#events ?? DISCARD,
         signal: this.#cut.signal,
         background: {

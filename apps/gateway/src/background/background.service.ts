@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '@turnpike/access';
 import { queuedEvents } from '@turnpike/assembly';
 import type { BackgroundJobs } from '@turnpike/background';
 import type { ResponseStore } from '@turnpike/conversation';
@@ -44,7 +45,11 @@ export class BackgroundService {
    * @param body what `request` was read from
    * @throws ApiError as the turn would, before there is a response; too_many_queued_responses
    */
-  async accept(body: object, request: ResponseRequest, tenant: string): Promise<ResponseObject> {
+  async accept(
+    body: object,
+    request: ResponseRequest,
+    { tenant, key }: Pick<Principal, 'tenant' | 'key'>,
+  ): Promise<ResponseObject> {
     await this.turns.admit(request, tenant);
     const id = mintId('response');
     const response: ResponseObject = {
@@ -58,6 +63,7 @@ export class BackgroundService {
       {
         id,
         tenant,
+        key,
         request: JSON.stringify({ ...body, input }),
         response,
         events: request.stream

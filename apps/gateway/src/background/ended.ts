@@ -11,7 +11,7 @@ export function inputOf(request: string): Item[] {
 
 /** The response of a job that ends without having made anything. */
 export function endedBeforeAnything(
-  { tenant, request, response }: BackgroundJob,
+  { tenant, request, response }: Omit<BackgroundJob, 'key'>,
   ending: FinalEnding,
 ): ResponseNode {
   const error = ending.status === 'failed' ? { code: ending.code, message: ending.message } : null;

@@ -171,7 +171,6 @@ describe('the environment', () => {
     [{ PORT: '70000' }, 'port:'],
     [{ PORT: '80.5' }, 'port:'],
     [{ LOG_LEVEL: 'verbose' }, 'log:'],
-    [{ HOST: '0.0.0.0' }, 'host:'],
   ])('is checked like the file: %j', (environment, start) => {
     const faults = faultsOf('', environment);
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^${start} `))]);
@@ -300,23 +299,10 @@ describe('faults', () => {
   });
 });
 
-describe('a host that others can reach', () => {
-  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.internal', '', '127.evil.example'])(
-    'is refused without keys: %j',
-    (host) => {
-      expect(faultsOf(`host: "${host}"`)).toEqual([expect.stringMatching(/^host: .* keys are required/)]);
-    },
-  );
-
-  it('is taken with keys', () => {
-    expect(load(`host: 0.0.0.0\nkeys: [${KEY}]`).keys).toEqual([
-      { name: 'laptop', tenant: 'team-a', sha256: SHA256 },
-    ]);
-  });
-
-  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('is not %s', (host) => {
-    expect(load(`host: "${host}"`).host).toBe(host);
-  });
+it('keys may use the server for responses, and for more where it says so', () => {
+  expect(load(`host: 0.0.0.0\nkeys: [${KEY}]`).keys).toEqual([
+    { name: 'laptop', tenant: 'team-a', sha256: SHA256, scopes: ['inference'] },
+  ]);
 });
 
 describe('turnpike.example.yaml', () => {

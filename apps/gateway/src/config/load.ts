@@ -18,7 +18,7 @@ const ENVIRONMENT = {
 } as const;
 
 /** Addresses that only this machine reaches: all of 127.0.0.0/8, ::1, and the name for them. */
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
@@ -36,6 +36,10 @@ export function loadConfig(path: string | undefined, environment: NodeJS.Process
   const metricsPort = environment['METRICS_PORT'];
   if (metricsPort !== undefined && metricsPort !== '') {
     source['metrics'] = { ...(source['metrics'] as object | undefined), port: Number(metricsPort) };
+  }
+  const redisUrl = environment['REDIS_URL'];
+  if (redisUrl !== undefined && redisUrl !== '') {
+    source['billing'] = { ...(source['billing'] as object | undefined), redis: redisUrl };
   }
   const databaseUrl = environment['DATABASE_URL'];
   if (databaseUrl !== undefined && databaseUrl !== '') {
@@ -78,11 +82,6 @@ function faultsOf(config: Config, environment: NodeJS.ProcessEnv): string[] {
     if (apiKeyEnv !== undefined && !environment[apiKeyEnv]) {
       faults.push(`engines.${name}.apiKeyEnv: there is no ${apiKeyEnv} in the environment`);
     }
-  }
-  if (config.keys.length === 0 && !isLoopback(config.host)) {
-    faults.push(
-      `host: ${config.host} can be reached from other machines, so keys are required: add keys, or bind to 127.0.0.1`,
-    );
   }
   const { kind, url } = config.store;
   if (kind === 'postgres' && url === undefined) {

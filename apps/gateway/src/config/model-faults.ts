@@ -1,3 +1,6 @@
+import type { Format } from '@turnpike/formats';
+import type { MessagePart } from '@turnpike/protocol';
+import { FormatFault, modelFormat } from './model-format.js';
 import { replicasOf, type Config, type ModelConfig } from './schema.js';
 
 /** What is wrong between models, their names and their engines, each a line that begins with the key at fault. */
@@ -7,6 +10,7 @@ export function faultsOfModels(config: Config): string[] {
     ...models.flatMap(([name, model]) => faultsOfEngines(name, model, config)),
     ...models.flatMap(([name, model]) => faultsOfFallbacks(name, model, config)),
     ...faultsOfAliases(models),
+    ...models.flatMap(([name, model]) => faultsOfFormat(name, model)),
   ];
 }
 
@@ -43,6 +47,28 @@ function faultsOfFallbacks(name: string, model: ModelConfig, { engines, models }
       ? [`${path}: '${name}' takes images and the engine '${engine}' does not: its 'images' is none`]
       : [];
   });
+}
+
+function faultsOfFormat(name: string, model: ModelConfig): string[] {
+  try {
+    const format = modelFormat(model);
+    if (model.images === undefined || showsImages(format)) return [];
+    return [`models.${name}.images: the format '${model.format}' has no place for images in this vocabulary`];
+  } catch (thrown) {
+    if (!(thrown instanceof FormatFault)) throw thrown;
+    return [`models.${name}.${thrown.field}: ${thrown.message}`];
+  }
+}
+
+/** Whether an image leaves anything in the prompt, for the engine to put it there. */
+function showsImages(format: Format): boolean {
+  const idsOf = (content: MessagePart[]): number => {
+    const item = { type: 'message', role: 'user', content } as const;
+    const { pieces, place } = format.renderItem(item, { calls: new Map(), place: undefined });
+    return [...pieces, ...format.closing(place)].filter((piece) => typeof piece === 'number').length;
+  };
+  const text = { type: 'input_text', text: 'x' } as const;
+  return idsOf([text, { type: 'input_image' }]) > idsOf([text]);
 }
 
 function faultsOfAliases(models: readonly [string, ModelConfig][]): string[] {

@@ -1,4 +1,7 @@
+import { DIALOG_FAMILIES } from '@turnpike/formats';
+import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
+import { rowAmount, scaled } from '@turnpike/metering';
 import { z } from 'zod';
 import { classifier } from './classifier-schema.js';
 
@@ -81,7 +84,12 @@ export const modelSchema = z.strictObject({
       ),
     )
     .default([]),
-  format: z.enum(['harmony']).default('harmony'),
+  /** How the model is written and read: see docs/formats.md. */
+  format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja']).default('harmony'),
+  /** The model's tokenizer.json, or its GGUF file; relative to the working directory. */
+  tokenizer: z.string().min(1).optional(),
+  /** Of `jinja`: the file of the model's chat template. */
+  template: z.string().min(1).optional(),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),
   /** Only of models that take images: what one costs. */
@@ -133,6 +141,8 @@ const key = z.strictObject({
   /** SHA-256 of the key in hexadecimal: `printf %s "$KEY" | sha256sum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
   tenant: z.string().min(1),
+  /** What it may do; see docs/admin-api.md. */
+  scopes: z.array(z.enum(SCOPES)).min(1).default(['inference']),
 });
 
 /** Where `store: true` responses and conversations are kept. DATABASE_URL in the environment chooses `postgres`. */
@@ -171,6 +181,51 @@ const safety = z.strictObject({
   audit: z.enum(['off', 'findings', 'all']).default('findings'),
   /** Whether the log shows what was decided about; never of responses with `store: false`. */
   auditText: z.boolean().default(false),
+});
+
+/** What a tenant, one of its keys or its use of a model may cost. Keys and budgets in SQL stand beside these. */
+const budget = z
+  .strictObject({
+    tenant: z.string().min(1),
+    key: z.string().min(1).optional(),
+    model: z.string().min(1).optional(),
+    /** Days and months are those of UTC. */
+    period: z.enum(['day', 'month', 'total']),
+    /** Dollars, with up to nine digits behind the point. */
+    usd: z.union([z.string(), z.number()]).transform((value, context) => {
+      try {
+        return rowAmount(scaled(value));
+      } catch (thrown) {
+        context.addIssue({ code: 'custom', message: (thrown as Error).message });
+        return z.NEVER;
+      }
+    }),
+    /** Only says when it would have refused. */
+    shadow: z.boolean().default(false),
+  })
+  .refine(({ key, model }) => key === undefined || model === undefined, 'is for a key or for a model');
+
+/** What turns used, what it costs, and how that gets to the ledger: docs/billing.md. */
+const billing = z.strictObject({
+  /** Folder of the journals, relative to the working directory. Gateways of one machine may share it. */
+  journal: z.string().min(1).default('data/journal'),
+  /** Bytes of the journal from which on no turn is taken, until the ledger has what is in it. */
+  journalBytes: z
+    .int()
+    .min(MIB)
+    .default(256 * MIB),
+  /** Tokens of output between two notes of how far a turn has come: what a crash can leave unbilled of one. */
+  progressTokens: z.int().min(1).default(128),
+  /** File of the price book; without one the built-in model is free, and others have no price. */
+  prices: z.string().min(1).optional(),
+  /** Tokens of output held at a time for a request that names no max_output_tokens, where there is a budget. */
+  holdOutputTokens: z.int().min(16).default(4_096),
+  budgets: z.array(budget).default([]),
+  /**
+   * Redis with the queue in front of the ledger, which apps/billing reads; without one the gateway books by itself.
+   * REDIS_URL in the environment overrides it.
+   */
+  redis: z.url({ protocol: /^rediss?$/, error: 'must be a redis URL: redis://host:6379' }).optional(),
 });
 
 /** Limits of the server, each with its reason, on one screen. */
@@ -257,7 +312,7 @@ export const configSchema = z.strictObject({
   port: z.int().min(0).max(65_535).default(8686),
   /** False answers upgrades with 426, which makes agents use HTTP. */
   websocket: z.boolean().default(true),
-  /** Without keys the server is open, and binds to loopback only. */
+  /** Beside those of the database. Without any the server is open, and binds to loopback only. */
   keys: z.array(key).default([]),
   /** File of the keys that seal what clients carry (`encrypted_content`); made at the first start. */
   sealingKeyFile: z.string().default('data/sealing.key'),
@@ -271,6 +326,7 @@ export const configSchema = z.strictObject({
   images: images.prefault({}),
   safety: safety.prefault({}),
   metrics: metrics.prefault({}),
+  billing: billing.prefault({}),
   limits: limits.prefault({}),
   log: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 });

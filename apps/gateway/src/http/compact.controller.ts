@@ -18,14 +18,14 @@ export class CompactController {
 
   @Post()
   async compact(@Req() request: Request, @Res() response: Response): Promise<void> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const principal = await this.keys.authenticate(request);
     const gone = new AbortController();
     response.on('close', () => {
       if (!response.writableFinished) gone.abort();
     });
     const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = await this.turns.read(parseJson(body), 'http', tenant);
-    const window = await this.turns.compact(parsed, tenant, gone.signal);
+    const parsed = await this.turns.read(parseJson(body), 'http', principal);
+    const window = await this.turns.compact(parsed, principal, gone.signal);
     response.status(200).json(window);
   }
 }

@@ -32,7 +32,7 @@ export class ConversationItemsController {
   @Post()
   @HttpCode(200)
   async create(@Param('id') id: string, @Req() request: Request): Promise<Page<Item>> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const items = await this.added.read(addedItemsOf(body, 'required'), tenant);
     if (!(await this.conversations.append(tenant, id, items)))
@@ -49,7 +49,7 @@ export class ConversationItemsController {
     @Query() query: Record<string, unknown>,
     @Req() request: Request,
   ): Promise<Page<Item>> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     const pageQuery = parsePageQuery(query);
     checkInclude(query);
     await this.#find(tenant, id);
@@ -65,7 +65,7 @@ export class ConversationItemsController {
     @Query() query: Record<string, unknown>,
     @Req() request: Request,
   ): Promise<Item> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     checkInclude(query);
     await this.#find(tenant, id);
     const item = await this.conversations.findItem(tenant, id, itemId);
@@ -80,7 +80,7 @@ export class ConversationItemsController {
     @Param('item') itemId: string,
     @Req() request: Request,
   ): Promise<ConversationObject> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     const conversation = await this.#find(tenant, id);
     if (!(await this.conversations.removeItem(tenant, id, itemId))) throw unknownItem(itemId);
     return objectOf(conversation);

@@ -28,7 +28,7 @@ export class ConversationsController {
   @Post()
   @HttpCode(200)
   async create(@Req() request: Request): Promise<ConversationObject> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const metadata = parseConversationMetadata(body, 'optional');
     const items = await this.added.read(addedItemsOf(body, 'optional'), tenant);
@@ -39,14 +39,14 @@ export class ConversationsController {
 
   @Get(':id')
   async retrieve(@Param('id') id: string, @Req() request: Request): Promise<ConversationObject> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     return this.#shown(tenant, id);
   }
 
   @Post(':id')
   @HttpCode(200)
   async update(@Param('id') id: string, @Req() request: Request): Promise<ConversationObject> {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
     const metadata = parseConversationMetadata(body, 'required');
     await this.conversations.setMetadata(tenant, id, metadata);
@@ -55,7 +55,7 @@ export class ConversationsController {
 
   @Delete(':id')
   async delete(@Param('id') id: string, @Req() request: Request) {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const { tenant } = await this.keys.authenticate(request);
     if (!(await this.conversations.delete(tenant, id))) throw unknownConversation(id, 'conversation_id');
     return { id, object: 'conversation.deleted', deleted: true };
   }

@@ -19,9 +19,12 @@ export class InputTokensController {
   @Post()
   @HttpCode(200)
   async count(@Req() request: Request) {
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const principal = await this.keys.authenticate(request);
     const body = await readBody(request, this.config.limits.bodyBytes);
-    const parsed = await this.turns.read(parseJson(body), 'http', tenant);
-    return { object: 'response.input_tokens', input_tokens: await this.turns.countInput(parsed, tenant) };
+    const parsed = await this.turns.read(parseJson(body), 'http', principal);
+    return {
+      object: 'response.input_tokens',
+      input_tokens: await this.turns.countInput(parsed, principal.tenant),
+    };
   }
 }

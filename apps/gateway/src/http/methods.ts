@@ -11,6 +11,10 @@ const METHODS: readonly (readonly [path: RegExp, methods: readonly string[]])[] 
   [/^\/conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'DELETE']],
   [/^\/responses\/[^/]+\/cancel$/, ['POST']],
   [/^\/models(?:\/.+)?$/, ['GET']],
+  [/^\/admin\/v1\/(?:tenants|keys|budgets)$/, ['GET', 'POST']],
+  [/^\/admin\/v1\/keys\/[^/]+$/, ['GET', 'POST']],
+  [/^\/admin\/v1\/keys\/[^/]+\/(?:rotate|revoke)$/, ['POST']],
+  [/^\/admin\/v1\/budgets\/[^/]+$/, ['DELETE']],
 ];
 
 /** Methods that a path takes; undefined where there is nothing. */

@@ -1,8 +1,9 @@
-import { Controller, Get, Headers, Inject, Param } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Req } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
-import { ApiError, quotable } from '@turnpike/protocol';
 import type { RouterStrategy } from '@turnpike/routing';
+import type { Request } from 'express';
 import { ROUTER } from '../tokens.js';
+import { mayUse, unknownModel } from '../turn/allowed-model.js';
 
 /** The models that can be asked for. */
 @Controller(['v1/models', 'models'])
@@ -13,20 +14,18 @@ export class ModelsController {
   ) {}
 
   @Get()
-  list(@Headers('authorization') authorization?: string) {
-    this.keys.authenticate(authorization);
-    return { object: 'list', data: this.router.models().map(modelObject) };
+  async list(@Req() request: Request) {
+    const principal = await this.keys.authenticate(request);
+    const models = this.router.models().filter((model) => mayUse(principal, model));
+    return { object: 'list', data: models.map(modelObject) };
   }
 
   /** Names of models hold slashes, which clients send as they are, or encoded. */
   @Get('*id')
-  get(@Param('id') parts: string | string[], @Headers('authorization') authorization?: string) {
-    this.keys.authenticate(authorization);
+  async get(@Param('id') parts: string | string[], @Req() request: Request) {
+    const principal = await this.keys.authenticate(request);
     const id = [parts].flat().join('/');
-    if (!this.router.models().includes(id)) {
-      const message = `The model '${quotable(id)}' does not exist.`;
-      throw new ApiError('model_not_found', { param: 'model', message });
-    }
+    if (!this.router.models().includes(id) || !mayUse(principal, id)) throw unknownModel(id);
     return modelObject(id);
   }
 }

@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Post, Req, Res, type BeforeApplicationShutdown } from '@nestjs/common';
-import { KeyRing } from '@turnpike/access';
+import { KeyRing, type Principal } from '@turnpike/access';
 import { ApiError, parseJson, type ResponseRequest } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BackgroundService } from '../background/background.service.js';
@@ -27,7 +27,7 @@ export class ResponsesController implements BeforeApplicationShutdown {
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
     const started = performance.now();
-    const { tenant } = this.keys.authenticate(request.headers.authorization);
+    const principal = await this.keys.authenticate(request);
     const gone = new AbortController();
     this.#running.add(gone);
     response.on('close', () => {
@@ -35,13 +35,14 @@ export class ResponsesController implements BeforeApplicationShutdown {
       if (!response.writableFinished) gone.abort();
     });
     const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
-    const parsed = await this.turns.read(body, 'http', tenant);
+    const parsed = await this.turns.read(body, 'http', principal);
     response.set('openai-version', '2020-10-01');
     if (gone.signal.aborted) return;
     // What could be read is an object.
-    if (parsed.background) return this.#createInBackground(body as object, parsed, tenant, response);
+    if (parsed.background) return this.#createInBackground(body as object, parsed, principal, response);
     const sink = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
-    const outcome = await this.turns.run({ request: parsed, tenant, sink, signal: gone.signal });
+    const { tenant, key } = principal;
+    const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone.signal });
     if (response.destroyed) return;
     if (parsed.stream) {
       response.end();
@@ -56,10 +57,10 @@ export class ResponsesController implements BeforeApplicationShutdown {
   async #createInBackground(
     body: object,
     request: ResponseRequest,
-    tenant: string,
+    { tenant, key }: Principal,
     answer: Response,
   ): Promise<void> {
-    const response = await this.background.accept(body, request, tenant);
+    const response = await this.background.accept(body, request, { tenant, key });
     if (!request.stream) return void answer.status(200).json(response);
     const { id } = response;
     await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);

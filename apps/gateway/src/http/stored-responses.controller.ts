@@ -1,8 +1,8 @@
-import { Controller, Delete, Get, Headers, HttpCode, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { KeyRing } from '@turnpike/access';
 import type { ResponseStore } from '@turnpike/conversation';
 import { ApiError, checkInclude, quotable } from '@turnpike/protocol';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { BackgroundService } from '../background/background.service.js';
 import type { Config } from '../config/schema.js';
 import { CONFIG, STORE } from '../tokens.js';
@@ -28,10 +28,10 @@ export class StoredResponsesController {
   async retrieve(
     @Param('id') id: string,
     @Query() query: QueryParameters,
+    @Req() request: Request,
     @Res() answer: Response,
-    @Headers('authorization') authorization?: string,
   ): Promise<void> {
-    const { tenant } = this.keys.authenticate(authorization);
+    const { tenant } = await this.keys.authenticate(request);
     checkInclude(query);
     if (query['stream'] === 'true') return this.#stream(tenant, id, query['starting_after'], answer);
     const response =
@@ -44,8 +44,8 @@ export class StoredResponsesController {
   }
 
   @Delete(':id')
-  async delete(@Param('id') id: string, @Headers('authorization') authorization?: string) {
-    const { tenant } = this.keys.authenticate(authorization);
+  async delete(@Param('id') id: string, @Req() request: Request) {
+    const { tenant } = await this.keys.authenticate(request);
     // The job first: what is made without one is not stored.
     const wasJob = await this.background.delete(tenant, id);
     const wasStored = await this.store.delete(tenant, id);
@@ -57,8 +57,8 @@ export class StoredResponsesController {
   /** Ends a background response; one that has ended is returned as it is. */
   @Post(':id/cancel')
   @HttpCode(200)
-  async cancel(@Param('id') id: string, @Headers('authorization') authorization?: string) {
-    const { tenant } = this.keys.authenticate(authorization);
+  async cancel(@Param('id') id: string, @Req() request: Request) {
+    const { tenant } = await this.keys.authenticate(request);
     const response = await this.background.cancel(tenant, id);
     if (response === undefined) throw unknown(id);
     return response;
@@ -66,12 +66,8 @@ export class StoredResponsesController {
 
   /** The items that the response's own request brought, not those before it in the chain. */
   @Get(':id/input_items')
-  async inputItems(
-    @Param('id') id: string,
-    @Query() query: QueryParameters,
-    @Headers('authorization') authorization?: string,
-  ) {
-    const { tenant } = this.keys.authenticate(authorization);
+  async inputItems(@Param('id') id: string, @Query() query: QueryParameters, @Req() request: Request) {
+    const { tenant } = await this.keys.authenticate(request);
     const pageQuery = parsePageQuery(query);
     checkInclude(query);
     const input =

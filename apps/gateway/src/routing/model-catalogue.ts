@@ -139,7 +139,7 @@ export class ModelCatalogue implements OnApplicationShutdown {
       aliases,
       contextTokens,
       images,
-      format: this.#formats.get(model.format),
+      format: this.#formats.get(model),
       replicas: replicasOf(name, model).map((each) => ({ ...each, engine: this.#engines.get(each.engine) })),
       fallbacks: model.fallbacks.map((fallback) =>
         typeof fallback === 'string'

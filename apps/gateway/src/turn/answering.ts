@@ -1,6 +1,7 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
-import { imagePartsOf } from '@turnpike/images';
+import { imagePartsOf, Images } from '@turnpike/images';
+import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
@@ -14,6 +15,7 @@ import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
 import { failover } from './failover.js';
+import { moneyError } from '../billing/money-error.js';
 import { enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
 import { OutputBlocked, type GuardedAssembler } from './guarded-assembler.js';
@@ -31,6 +33,7 @@ export interface AnsweringParts {
   readonly assembler: ResponseAssembler;
   readonly control: ResponseControl;
   readonly lifecycle: TurnLifecycle;
+  readonly money: TurnMeter;
   readonly sink: EventSink;
   readonly router: RouterStrategy;
   /** Told of the route by which output comes, before any does. */
@@ -41,6 +44,7 @@ export interface AnsweringParts {
 
 const INTERRUPTED: Ending = { status: 'incomplete', reason: 'interrupted' };
 const FILTERED: Ending = { status: 'incomplete', reason: 'content_filter' };
+const OUT_OF_BUDGET: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
 
 /**
  * From an admitted turn to the end of its output: preparation, compaction where it is asked for or due, and sampling,
@@ -88,6 +92,7 @@ export class Answering {
     try {
       const prepared = await pipeline.run(this.#turn, previous, 'preparation');
       this.#artifacts = this.#races() ? prepared : await safety.settled(prepared);
+      if (this.#parts.money.isHeld) this.#parts.lifecycle.move('held');
       const { ending, failure } = await this.#steps();
       return { ending, failure, usage: this.#usage, chain: this.#chain() };
     } catch (thrown) {
@@ -96,12 +101,14 @@ export class Answering {
       if (thrown instanceof OutputBlocked) {
         return { ending: FILTERED, usage: thrown.usage, chain: this.#chain() };
       }
-      const usage = this.#usage.total_tokens === 0 ? usageOf(this.#counted, 0, 0, undefined) : this.#usage;
+      const summary = this.#parts.money.received('compaction');
+      const usage =
+        this.#usage.total_tokens === 0 ? usageOf(this.#counted, summary, 0, undefined) : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
       const refusal = await this.#refusal();
       const stopped = this.#stopped();
       if (stopped !== undefined && refusal === undefined) return { ...stopped, usage, chain: this.#chain() };
-      const failure = refusal ?? ApiError.from(thrown);
+      const failure = refusal ?? ApiError.from(moneyError(thrown));
       return { ending: failedBy(failure), failure, usage };
     }
   }
@@ -137,7 +144,10 @@ export class Answering {
     if (!request.generate) this.#usage = usageOf(this.#counted, 0, 0, undefined);
     const stopped = this.#stopped();
     if (stopped !== undefined) return stopped;
-    if (!request.generate) return { ending: { status: 'completed' } };
+    if (!request.generate) {
+      this.#parts.money.warmedUp(this.#counted, this.#images(), this.#route());
+      return { ending: { status: 'completed' } };
+    }
     if (request.compacts) {
       await this.#compact(false);
       return { ending: { status: 'completed' } };
@@ -172,7 +182,7 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, router, safety } = this.#parts;
+    const { assembler, sink, sealer, pipeline, router, safety, money } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
     const turn = this.#turn;
@@ -183,6 +193,7 @@ export class Answering {
       router,
       sealer,
       safety,
+      money,
       signal: this.#signal,
     });
     this.#artifacts = artifacts;
@@ -205,6 +216,7 @@ export class Answering {
    * @param read tokens that the model reads for the first time in this response
    */
   async #sample(read: number): Promise<SamplingResult> {
+    const { money } = this.#parts;
     const before = this.#usage;
     let result = await this.#sampleOnce(read);
     if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
@@ -217,6 +229,7 @@ export class Answering {
       });
       if (moved !== undefined) {
         this.#artifacts = moved;
+        money.failedOver(read);
         // In another format the same conversation has another length.
         result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
       }
@@ -239,7 +252,7 @@ export class Answering {
   }
 
   async #sampleOnce(read: number): Promise<SamplingResult> {
-    const { control, sink, sealer, safety } = this.#parts;
+    const { assembler, control, sink, sealer, safety, money } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
     const route = artifactOf(artifacts, Routing);
@@ -249,6 +262,8 @@ export class Answering {
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
     const answerSchema = await boundSchema(engine, schemaOf(settings.format));
+    if (!(await this.#isAfforded(read)))
+      return { ending: OUT_OF_BUDGET, usage: usageOf(0, 0, assembler.reasoningTokens, undefined) };
     this.#dispatched();
     this.#parts.onRoute(route);
     const result = await sample({
@@ -273,12 +288,44 @@ export class Answering {
       check: answerCheck(settings.format),
       assembler: this.#guard,
       sink,
+      money,
       signal: this.#signal,
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
     this.#withheld += engine.withheld;
     return result;
+  }
+
+  /**
+   * Writes down that an engine is about to be asked for an answer.
+   * @returns false when the budget that bore the response so far has ended
+   */
+  async #isAfforded(read: number): Promise<boolean> {
+    const { money } = this.#parts;
+    const isFirst = !money.isDispatched;
+    try {
+      await money.dispatch({
+        purpose: 'answer',
+        prompt: this.#promptTokens(),
+        read,
+        image: isFirst ? this.#images() : 0,
+        ...this.#route(),
+      });
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof BudgetExceeded && !isFirst) return false;
+      throw thrown;
+    }
+  }
+
+  #route(): { engine: string; route: string } {
+    const route = artifactOf(this.#known(), Routing);
+    return { engine: route.engine.name, route: route.engineModel };
+  }
+
+  #images(): number {
+    return artifactOf(this.#known(), Images).tokens;
   }
 
   /** Whether the response goes on: once the client has answered its calls, where it is open for that. */
@@ -377,7 +424,8 @@ export class Answering {
   }
 
   #dispatched(): void {
-    if (this.#parts.lifecycle.state === 'admitted') this.#parts.lifecycle.move('dispatched');
+    const { state } = this.#parts.lifecycle;
+    if (state === 'admitted' || state === 'held') this.#parts.lifecycle.move('dispatched');
   }
 
   #streaming(): void {

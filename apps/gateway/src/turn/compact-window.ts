@@ -9,11 +9,12 @@ import {
 } from '@turnpike/protocol';
 import { Routing } from '@turnpike/routing';
 import { packExpansion } from '@turnpike/sealing';
-import { shownItems, TurnContext } from '@turnpike/turns';
+import { shownItems, TurnContext, type Artifacts } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
+import { moneyError } from '../billing/money-error.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf } from './beginning.js';
-import { summarise } from './compacting.js';
+import { summarise, type Summary } from './compacting.js';
 import { OutputBlocked } from './guarded-assembler.js';
 import type { TurnParts } from './turn-run.js';
 
@@ -34,7 +35,7 @@ export interface CompactedWindow {
  */
 export async function compactWindow(
   request: ResponseRequest,
-  tenant: string,
+  { tenant, key }: { readonly tenant: string; readonly key: string },
   signal: AbortSignal,
   parts: Omit<TurnParts, 'keepAliveMs' | 'echoBytes'>,
 ): Promise<CompactedWindow> {
@@ -42,8 +43,32 @@ export async function compactWindow(
   const id = mintId('response');
   const history = () => historyOf(base);
   const turn = new TurnContext({ id, tenant, request, items, known, history });
-  const artifacts = await parts.safety.settled(await parts.pipeline.run(turn, base?.artifacts));
-  const { text, usage } = await summarise({ turn, artifacts, ...parts, signal }).catch(refused);
+  const money = parts.meter.begin({
+    id,
+    tenant,
+    key,
+    model: request.model,
+    lane: null,
+    transport: 'http',
+    serviceTier: request.serviceTier ?? 'default',
+    stored: false,
+  });
+  let summary: Summary | undefined;
+  let artifacts: Artifacts;
+  try {
+    artifacts = await parts.safety.settled(await parts.pipeline.run(turn, base?.artifacts));
+    summary = await summarise({ turn, artifacts, ...parts, money, signal }).catch(refused);
+  } catch (thrown) {
+    throw moneyError(thrown);
+  } finally {
+    money.settle({
+      outcome: summary !== undefined ? 'completed' : signal.aborted ? 'disconnected' : 'failed',
+      reason: null,
+      usage: { cached: summary?.usage.input_tokens_details.cached_tokens ?? 0, cacheWrite: 0, reasoning: 0 },
+      stages: Object.fromEntries(turn.timings),
+    });
+  }
+  const { text, usage } = summary;
   const all = shownItems([...turn.history(), ...turn.items]).entries.map(({ item }) => item);
   const { addedTools } = artifactOf(artifacts, Validation);
   // A token of some languages is one character.

@@ -1,4 +1,6 @@
 import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
+import { Images } from '@turnpike/images';
+import type { TurnMeter } from '@turnpike/metering';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type RouterStrategy } from '@turnpike/routing';
@@ -30,6 +32,7 @@ export interface SummaryInput {
   readonly router: RouterStrategy;
   readonly sealer: Pick<Sealer, 'saltOf'>;
   readonly safety: SafetyGate;
+  readonly money: TurnMeter;
   readonly signal: AbortSignal;
 }
 
@@ -44,8 +47,8 @@ export interface Summary {
  * Has the model of a conversation summarise it. Its prompt is the conversation's with one message more, so that the
  * engine finds nearly all of it in its cache.
  * Nobody sees any of it before it is whole, so an engine that fails at it is replaced by another one, once.
- * @throws ApiError context_length_exceeded when a summary does not fit behind it; compaction_failed; the engine's own.
- *   OutputBlocked for a summary that may not be shown
+ * @throws BudgetExceeded | JournalFull; ApiError context_length_exceeded when a summary does not fit behind it;
+ *   compaction_failed; the engine's own. OutputBlocked for a summary that may not be shown
  */
 export async function summarise(input: SummaryInput): Promise<Summary> {
   try {
@@ -54,6 +57,7 @@ export async function summarise(input: SummaryInput): Promise<Summary> {
     if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
     const artifacts = await failover({ ...input, failure: thrown });
     if (artifacts === undefined) throw thrown;
+    input.money.failedOver(0);
     return summariseOnce({ ...input, artifacts });
   }
 }
@@ -64,13 +68,14 @@ async function summariseOnce({
   pipeline,
   sealer,
   safety,
+  money,
   signal,
 }: SummaryInput): Promise<Summary> {
   const asked = await safety.settled(
     await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts),
   );
   const engine = ClearedEngine.of(asked, safety);
-  const { format, contextTokens } = artifactOf(asked, Routing);
+  const { engineModel, format, contextTokens } = artifactOf(asked, Routing);
   const { opened, ...prompt } = engine.prompt({ opening: { kind: 'answer' } });
   const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
   if (maxTokens < 1) {
@@ -87,16 +92,31 @@ async function summariseOnce({
     for (const event of events) if (event.kind === 'text') text += event.text;
   };
   const request = { ...engineSettings(turn, asked, sealer), prompt, maxTokens };
-  for await (const { ids, usage } of engine.generate(request, signal)) {
+  const { length } = prompt;
+  const image = artifactOf(asked, Images).tokens;
+  await money.dispatch({
+    purpose: 'compaction',
+    prompt: length,
+    read: length,
+    image,
+    engine: engine.name,
+    route: engineModel,
+  });
+  money.requested();
+  for await (const { ids, finish, usage } of engine.generate(request, signal)) {
     sampled += ids.length;
+    await money.take(ids.length);
+    if (money.isExhausted) throw new ApiError('insufficient_quota');
+    if (finish !== undefined) money.finished();
     cachedTokens = usage?.cachedTokens ?? cachedTokens;
     read(parser.push(ids));
   }
   read(parser.finish('stop'));
   if (text.trim() === '') throw new ApiError('compaction_failed');
-  const usage = usageOf(prompt.length, sampled, 0, { cachedTokens });
-  safety.requireShown(text, usage);
-  return { text: text.trim(), usage, artifacts };
+  const total = usageOf(length, sampled, 0, { cachedTokens });
+  money.compacted({ cached: total.input_tokens_details.cached_tokens, cacheWrite: 0 });
+  safety.requireShown(text, total);
+  return { text: text.trim(), usage: total, artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

@@ -6,6 +6,7 @@ import { parseRequest } from '@turnpike/protocol';
 import { RenderingStage } from '@turnpike/rendering';
 import { CatalogueRouter, Routing, RoutingStage } from '@turnpike/routing';
 import { Pipeline, TurnContext } from '@turnpike/turns';
+import { memoryMeter } from '../../testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import { stageList } from '../stages.js';
 import { testSafety } from '../../testing/safety.js';
@@ -31,6 +32,7 @@ const { admission, preparation } = stageList({
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 10_000 }) }),
   safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
+  hold: memoryMeter().hold,
 });
 
 async function promptFor(...content: object[]) {

@@ -29,7 +29,7 @@ export function enginePromptLength(artifacts: Artifacts): number {
 
 /** What every request to an engine has of its turn, whatever is asked. */
 export function engineSettings(
-  { request, tenant }: TurnContext,
+  { id, request, tenant }: TurnContext,
   artifacts: Artifacts,
   sealer: Pick<Sealer, 'saltOf'>,
 ): Omit<GenerateRequest, 'prompt' | 'maxTokens' | 'json'> {
@@ -41,6 +41,7 @@ export function engineSettings(
     temperature: request.temperature,
     topP: request.topP,
     cacheSalt: sealer.saltOf(tenant),
+    requestId: id,
   };
 }
 

@@ -5,6 +5,7 @@ import type { EngineClient, GenerateRequest } from '@turnpike/inference';
 import { newResponse, parseRequest, type EventFrame } from '@turnpike/protocol';
 import { answerCheck } from '@turnpike/validation';
 import { OutputRules, type OutputRulesOptions } from './output-rules.js';
+import { UNMETERED } from '../../testing/metering.js';
 import { sample, type SamplingInput } from './sampling.js';
 import { TokenGenerations } from './token-generations.js';
 
@@ -67,6 +68,7 @@ async function run(
   let begun = 0;
   const tools = { required: false, allowed: 'any' as const, maxCalls: Infinity, ...rules };
   const result = await sample({
+    money: UNMETERED,
     source: new TokenGenerations({
       engine,
       format,

@@ -3,6 +3,7 @@ import type { FinishReason } from '@turnpike/formats';
 import type { EngineUsage } from '@turnpike/inference';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import type { AnswerCheck } from '@turnpike/validation';
+import type { SamplingMeter } from '../billing/turn-money.js';
 import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import type { Generation, GenerationSource } from './generation.js';
@@ -23,6 +24,8 @@ export interface SamplingInput {
   readonly check?: AnswerCheck | undefined;
   readonly assembler: OutputAssembler;
   readonly sink: EventSink;
+  /** Counts what the engine gives, and knows when the budget ends. */
+  readonly money: SamplingMeter;
   /** Ends with the client, or when it interrupts the response. */
   readonly signal: AbortSignal;
   /** True when the client has interrupted: what is not finished is dropped. */
@@ -74,6 +77,10 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     if (sampled === 0) engineUsage = generated.usage;
     sampled += generated.sampled;
     let { failure } = generated;
+    if (input.money.isExhausted) {
+      const ending: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
+      return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
+    }
     if (rules.steered) {
       const ending: Ending = { status: 'incomplete', reason: 'steered' };
       return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
@@ -96,16 +103,19 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
 }
 
 async function generate(input: SamplingInput, generation: Generation): Promise<Generated> {
-  const { rules, assembler, sink, signal } = input;
+  const { rules, assembler, sink, signal, money } = input;
   let sampled = 0;
   let finish: FinishReason | undefined;
   let usage: EngineUsage | undefined;
   let failure: ApiError | undefined;
+  money.requested();
   try {
     for await (const chunk of generation.chunks(signal)) {
       input.onFirstChunk();
       finish = chunk.finish ?? finish;
       usage = chunk.usage ?? usage;
+      if (chunk.finish !== undefined) money.finished();
+      const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
       if (chunk.events.length > 0) {
         const { passed, stop } = rules.take(chunk.events);
@@ -114,6 +124,11 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
         // Leaving the loop ends the engine's request.
         if (stop) return { finish: 'stop', sampled, usage };
         if (assembler.blocked === true) return { finish: 'abort', sampled, usage };
+      }
+      if (held !== undefined) await held;
+      if (money.isExhausted) {
+        finish ??= 'length';
+        break;
       }
       const caughtUp = sink.ready();
       if (caughtUp !== undefined) await caughtUp;

@@ -9,6 +9,8 @@ import type { ResponseControl, Steer } from './response-control.js';
 export interface TurnInput {
   readonly request: ResponseRequest;
   readonly tenant: string;
+  /** Id of the key that it is accounted to. */
+  readonly key: string;
   readonly sink: EventSink;
   /** Ends when the client is gone; with an ApiError as its reason, the response fails with that. */
   readonly signal: AbortSignal;

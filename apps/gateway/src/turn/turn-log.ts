@@ -1,4 +1,5 @@
 import type { ApiError, ResponseObject } from '@turnpike/protocol';
+import type { PrefixReuse } from '@turnpike/rendering';
 import type { TurnContext, TurnLifecycle } from '@turnpike/turns';
 import { log } from '../log.js';
 
@@ -10,10 +11,20 @@ export interface FinishedTurn {
   readonly engine: string | undefined;
   readonly lifecycle: TurnLifecycle;
   readonly failure: ApiError | undefined;
+  /** What became of the prompt and the output before this turn; undefined where there were none. */
+  readonly prefix: PrefixReuse | undefined;
 }
 
 /** One line a turn: counts and times, and never a word of what was said. */
-export function logTurn({ turn, response, transport, engine, lifecycle, failure }: FinishedTurn): void {
+export function logTurn({
+  turn,
+  response,
+  transport,
+  engine,
+  lifecycle,
+  failure,
+  prefix,
+}: FinishedTurn): void {
   const line = {
     response: response.id,
     tenant: turn.tenant,
@@ -24,6 +35,7 @@ export function logTurn({ turn, response, transport, engine, lifecycle, failure 
     input_tokens: response.usage?.input_tokens,
     cached_tokens: response.usage?.input_tokens_details.cached_tokens,
     output_tokens: response.usage?.output_tokens,
+    prefix,
     dropped_tools: response.turnpike?.dropped_tools,
     states: lifecycle.trace,
     stages_us: Object.fromEntries(turn.timings),

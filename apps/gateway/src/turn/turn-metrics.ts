@@ -17,6 +17,13 @@ const tokens = new Counter({
   registers: [registry],
 });
 
+const prefixes = new Counter({
+  name: 'turnpike_prefix_tokens_total',
+  help: 'Tokens of earlier prompts and outputs that the next prompt began with (kept), or not (rewound).',
+  labelNames: ['model', 'kind'],
+  registers: [registry],
+});
+
 const work = new Counter({
   name: 'turnpike_work_total',
   help: 'Work that stages did, in the units of their counters: the part of a conversation that was new.',
@@ -37,10 +44,13 @@ export function countTurn({
   turn,
   response,
   transport,
-}: Pick<FinishedTurn, 'turn' | 'response' | 'transport'>): void {
+  prefix,
+}: Pick<FinishedTurn, 'turn' | 'response' | 'transport' | 'prefix'>): void {
   const { model } = response;
   turns.inc({ model, transport, status: response.status });
   countTokens(model, response.usage);
+  prefixes.inc({ model, kind: 'kept' }, prefix?.kept ?? 0);
+  prefixes.inc({ model, kind: 'rewound' }, prefix?.rewound ?? 0);
   for (const [unit, amount] of turn.work) work.inc({ unit }, amount);
   for (const [stage, microseconds] of turn.timings) stages.observe({ stage }, microseconds / 1e6);
 }

@@ -11,6 +11,7 @@ import { ValidationStage } from '@turnpike/validation';
 import { configSchema } from '../config/schema.js';
 import { stageList } from '../stages.js';
 import { testSafety } from '../../testing/safety.js';
+import { memoryMeter } from '../../testing/metering.js';
 import type { BackgroundTurn, TurnInput } from './turn-input.js';
 import { TurnService } from './turn.service.js';
 
@@ -55,6 +56,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     { model: 'm', engineModel: 'm', format, contextTokens: 10_000, engine },
   ]);
   const { safety, gate } = testSafety();
+  const { meter, hold } = memoryMeter();
   const stages = stageList({
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
@@ -65,6 +67,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
       encoder: () => encoder,
       today: () => '2026-01-31',
     }),
+    hold,
   });
   const sealer = new Sealer([Buffer.alloc(32, 1)]);
   return new TurnService(
@@ -73,6 +76,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     new MemoryConversationStore(1_000_000),
     sealer,
     gate,
+    meter,
     configSchema.parse({}),
     router,
   );
@@ -83,6 +87,7 @@ async function run(store: MemoryResponseStore, extra: Partial<TurnInput> = {}, b
   const outcome = await service(store, by).run({
     request: parseRequest({ model: 'm', input: 'x' }, 'http'),
     tenant: 't',
+    key: 'k',
     sink: { send: (batch) => void frames.push(...batch), ready: () => undefined },
     signal: new AbortController().signal,
     ...extra,

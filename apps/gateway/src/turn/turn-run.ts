@@ -1,6 +1,8 @@
 import { ResponseAssembler, type Ending } from '@turnpike/assembly';
 import { historyOf, type ResponseNode } from '@turnpike/conversation';
 import { ApiError, droppedTypes, mintId, newResponse, type ResponseRequest } from '@turnpike/protocol';
+import { prefixReuse, Rendering, type PrefixReuse } from '@turnpike/rendering';
+import type { Meter, TurnMeter } from '@turnpike/metering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
@@ -11,6 +13,7 @@ import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit, keep } from './commit.js';
 import { failedBy } from './ending.js';
+import { settle } from '../billing/turn-money.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
 import type { SafetyGate } from './safety-gate.js';
@@ -21,6 +24,7 @@ import type { TurnInput, TurnOutcome } from './turn-input.js';
 export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
   readonly safety: SafetyGate;
+  readonly meter: Meter;
   readonly router: RouterStrategy;
   /** Silence after which a sign of life is sent, in ms. */
   readonly keepAliveMs: number;
@@ -50,6 +54,7 @@ export class TurnRun {
   /** @throws ApiError when there is no response */
   async run(): Promise<TurnOutcome> {
     const { request, signal } = this.#input;
+    if (this.#parts.meter.isFull) throw new ApiError('metering_unavailable');
     const beginning = await beginningOf(this.#input, this.#parts);
     const turn = this.#turn(beginning);
     const onGone = () => turn.abort(signal.reason);
@@ -58,13 +63,34 @@ export class TurnRun {
     try {
       const admitted = await this.#parts.pipeline.run(turn, beginning.base?.artifacts, 'admission');
       this.#lifecycle.move('admitted');
-      const assembler = this.#begin(admitted);
-      return await this.#end(turn, beginning, assembler, await this.#answer(turn, beginning, assembler));
+      return await this.#admitted(turn, beginning, admitted);
     } catch (thrown) {
       if (!isRefusedContent(thrown)) this.#evict(request.previousResponseId);
       throw thrown;
     } finally {
       signal.removeEventListener('abort', onGone);
+    }
+  }
+
+  async #admitted(turn: TurnContext, beginning: Beginning, admitted: Artifacts): Promise<TurnOutcome> {
+    const { request, tenant, key } = this.#input;
+    const money = this.#parts.meter.begin({
+      id: this.#id,
+      tenant,
+      key,
+      model: request.model,
+      lane: request.streamId ?? null,
+      transport: transportOf(this.#input),
+      serviceTier: request.serviceTier ?? 'default',
+      stored: request.store,
+    });
+    try {
+      const assembler = this.#begin(admitted);
+      const ended = await this.#answer(turn, beginning, assembler, money);
+      return await this.#end(turn, beginning, assembler, ended, money);
+    } finally {
+      // Whatever went wrong beyond what is an answer: what was used is written down.
+      money.settle({ outcome: 'failed', reason: 'server_error', usage: {}, stages: {} });
     }
   }
 
@@ -97,7 +123,12 @@ export class TurnRun {
     return assembler;
   }
 
-  async #answer(turn: TurnContext, { base }: Beginning, assembler: ResponseAssembler): Promise<Ended> {
+  async #answer(
+    turn: TurnContext,
+    { base }: Beginning,
+    assembler: ResponseAssembler,
+    money: TurnMeter,
+  ): Promise<Ended> {
     const { request, sink, signal, connection } = this.#input;
     const keepAlive = new KeepAlive(sink, () => assembler.keepAlive(), this.#parts.keepAliveMs);
     const control = new ResponseControl({ assembler, sink, steerable: isSteerable(request) });
@@ -107,6 +138,7 @@ export class TurnRun {
       assembler,
       control,
       lifecycle: this.#lifecycle,
+      money,
       sink: keepAlive,
       gone: signal,
       onRoute: (route) => (this.#route = route),
@@ -125,6 +157,7 @@ export class TurnRun {
     beginning: Beginning,
     assembler: ResponseAssembler,
     { usage, chain, control, safety, ...result }: Ended,
+    money: TurnMeter,
   ): Promise<TurnOutcome> {
     const { sink, request, background, signal } = this.#input;
     const store = background ?? this.#parts.store;
@@ -144,13 +177,16 @@ export class TurnRun {
     }
     if (isOver(ending) && request.store) await keep({ assembler, beginning, input: this.#input, store });
     if (ending.status === 'failed' && !isRefusedContent(failure)) this.#evict(request.previousResponseId);
+    // Before the client reads how it ended: what it was told is what is billed, whatever happens next.
+    const isBilled = settle(money, turn, { ending, usage, gone: signal.aborted });
     this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
     sink.send([assembler.terminal()]);
     if (node !== undefined)
       this.#parts.replays.add(node, beginning.base, [...beginning.items, ...node.output]);
-    this.#lifecycle.move('settled');
+    this.#lifecycle.move(isBilled ? 'settled' : 'abandoned');
     const { response } = assembler;
-    const finished = { turn, response, transport: transportOf(this.#input) };
+    const prefix = prefixBehind(beginning.base?.artifacts, chain?.artifacts);
+    const finished = { turn, response, transport: transportOf(this.#input), prefix };
     countTurn(finished);
     logTurn({ ...finished, engine: this.#route?.engine.name, lifecycle: this.#lifecycle, failure });
     return {
@@ -200,4 +236,10 @@ function isCutOff(ending: Ending): boolean {
 function transportOf({ connection, background }: TurnInput): FinishedTurn['transport'] {
   if (background !== undefined) return 'background';
   return connection === undefined ? 'http' : 'websocket';
+}
+
+/** How much of the conversation before a turn its prompt began with. */
+function prefixBehind(before: Artifacts | undefined, now: Artifacts | undefined): PrefixReuse | undefined {
+  if (before === undefined || now === undefined) return undefined;
+  return prefixReuse(artifactOf(before, Rendering), artifactOf(now, Rendering));
 }

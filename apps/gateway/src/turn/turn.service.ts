@@ -1,13 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '@turnpike/access';
 import { ReplayIndex, type ConversationStore, type ResponseStore } from '@turnpike/conversation';
+import type { Meter } from '@turnpike/metering';
 import { ApiError, parseRequestInSlices, type ResponseRequest } from '@turnpike/protocol';
 import type { RouterStrategy } from '@turnpike/routing';
 import { Sealer } from '@turnpike/sealing';
 import { Pipeline } from '@turnpike/turns';
 import type { Config } from '../config/schema.js';
 import type { StageList } from '../stages.js';
-import { CONFIG, CONVERSATIONS, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
+import { CONFIG, CONVERSATIONS, METER, ROUTER, STAGE_LIST, STORE } from '../tokens.js';
 import { admit } from './admit.js';
+import { mayUse, unknownModel } from './allowed-model.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
 import { SafetyGate } from './safety-gate.js';
@@ -26,11 +29,13 @@ export class TurnService {
     @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
     @Inject(SafetyGate) safety: SafetyGate,
+    @Inject(METER) meter: Meter,
     @Inject(CONFIG) config: Config,
     @Inject(ROUTER) router: RouterStrategy,
   ) {
     this.#parts = {
       pipeline: new Pipeline(stages.admission, stages.preparation),
+      meter,
       router,
       store,
       conversations,
@@ -44,11 +49,18 @@ export class TurnService {
 
   /**
    * A request from its JSON: what it refers to is put in, then it is parsed.
-   * @throws ApiError naming the field at fault
+   * @throws ApiError naming the field at fault; model_not_found for a model that the key may not use
    */
-  async read(body: unknown, transport: 'http' | 'websocket', tenant: string): Promise<ResponseRequest> {
+  async read(
+    body: unknown,
+    transport: 'http' | 'websocket',
+    principal: Pick<Principal, 'tenant' | 'models'>,
+  ): Promise<ResponseRequest> {
     const { store, conversations } = this.#parts;
-    return parseRequestInSlices(await expandReferences(body, tenant, [store, conversations]), transport);
+    const expanded = await expandReferences(body, principal.tenant, [store, conversations]);
+    const request = await parseRequestInSlices(expanded, transport);
+    if (!mayUse(principal, request.model)) throw unknownModel(request.model);
+    return request;
   }
 
   /**
@@ -64,14 +76,18 @@ export class TurnService {
    * Makes a conversation short; nothing of it is kept.
    * @throws ApiError missing_required_parameter when there is nothing to compact; as the turn would
    */
-  compact(request: ResponseRequest, tenant: string, signal: AbortSignal): Promise<CompactedWindow> {
+  compact(
+    request: ResponseRequest,
+    principal: { readonly tenant: string; readonly key: string },
+    signal: AbortSignal,
+  ): Promise<CompactedWindow> {
     if (request.input.length === 0 && request.previousResponseId === undefined) {
       throw new ApiError('missing_required_parameter', {
         param: 'input',
         message: "There is nothing to compact: give 'input' or 'previous_response_id'.",
       });
     }
-    return compactWindow(request, tenant, signal, this.#parts);
+    return compactWindow(request, principal, signal, this.#parts);
   }
 
   /**

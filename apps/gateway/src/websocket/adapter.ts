@@ -4,7 +4,13 @@ import type { INestApplication } from '@nestjs/common';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { admitUpgrade, asksForWebSocket, serveWithoutUpgrade, type UpgradeState } from './upgrade.js';
+import {
+  admitConnection,
+  admitUpgrade,
+  asksForWebSocket,
+  serveWithoutUpgrade,
+  type UpgradeState,
+} from './upgrade.js';
 import { answerAndClose } from '../http/raw-answer.js';
 import { explainingSocket } from './explaining-socket.js';
 
@@ -54,15 +60,16 @@ export class ResponsesWsAdapter extends WsAdapter {
       // Until ws takes the socket over, a reset by the client would otherwise be an uncaught error.
       const ignore = () => undefined;
       socket.on('error', ignore);
-      try {
-        const principal = admitUpgrade(request, this.#state());
+      const open = async () => {
+        admitUpgrade(request, this.#state());
+        const principal = await this.#state().keys.authenticate(request);
+        admitConnection(principal, this.#state());
         server.handleUpgrade(request, socket, head, (client) => {
           socket.off('error', ignore);
           server.emit('connection', client, request, { principal, socket });
         });
-      } catch (thrown) {
-        answerAndClose(socket, ApiError.from(thrown));
-      }
+      };
+      open().catch((thrown: unknown) => answerAndClose(socket, ApiError.from(thrown)));
     });
     return server;
   }

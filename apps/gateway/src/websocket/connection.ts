@@ -21,6 +21,8 @@ export interface ConnectionParts {
   readonly socket: Socket;
   readonly outbox: Outbox;
   readonly principal: Principal;
+  /** Whoever it was, as they are now. @throws ApiError once their key lets nobody in any more */
+  readonly current: (principal: Principal) => Principal;
   readonly cache: ConnectionCache;
   readonly resume: ResumeWindow;
   readonly turns: TurnService;
@@ -46,6 +48,8 @@ const QUEUE_RETRY_SECONDS = 1;
 /** RFC 6455: "service restart" and "going away". SDKs that reconnect do so after either. */
 const CLOSE_SERVICE_RESTART = 1012;
 const CLOSE_GOING_AWAY = 1001;
+/** RFC 6455: "policy violation". */
+const CLOSE_POLICY_VIOLATION = 1008;
 /** RFC 6455: there was no close frame, the network or the peer is gone. */
 const CLOSED_ABNORMALLY = 1006;
 
@@ -121,6 +125,28 @@ export class Connection {
     this.#parts.client.close(CLOSE_GOING_AWAY, 'the connection has reached its age');
   }
 
+  /**
+   * Who the connection acts for, as of now: a key can be revoked, and what it may do can change, while it is open.
+   * @throws ApiError once the key lets nobody in any more; the connection then ends with what runs on it
+   */
+  #current(): Principal {
+    try {
+      return this.#parts.current(this.#parts.principal);
+    } catch (thrown) {
+      const refusal = ApiError.from(thrown);
+      if (this.#refusal === undefined) void this.#lockOut(refusal);
+      throw refusal;
+    }
+  }
+
+  async #lockOut(refusal: ApiError): Promise<void> {
+    this.#refusal = refusal;
+    for (const { streamId } of this.#lanes.clear()) this.#refuse(refusal, streamId);
+    this.#controls.stopWaiting();
+    await this.#idle(this.#gone.signal);
+    this.#parts.client.close(CLOSE_POLICY_VIOLATION, 'the API key is not valid any more');
+  }
+
   /** Resolves when nothing runs any more, or at the deadline. */
   async #idle(deadline: AbortSignal): Promise<void> {
     if (this.#lanes.running === 0 || deadline.aborted) return;
@@ -157,8 +183,7 @@ export class Connection {
   async #run(lane: LaneId, body: unknown): Promise<void> {
     let hadHeld = false;
     try {
-      const { principal, turns } = this.#parts;
-      const request = await turns.read(body, 'websocket', principal.tenant);
+      const request = await this.#parts.turns.read(body, 'websocket', this.#current());
       const held = this.#steering.heldFor(request, lane);
       hadHeld = held.length > 0;
       const outcome =
@@ -195,6 +220,7 @@ export class Connection {
       const successor = this.#steering.successorOf(request, outcome, lane);
       if (successor === undefined) return;
       try {
+        this.#current();
         outcome = await this.#turn(lane, successor);
       } catch (thrown) {
         const error = ApiError.from(thrown);
@@ -217,6 +243,7 @@ export class Connection {
       return await turns.run({
         request,
         tenant: principal.tenant,
+        key: principal.key,
         sink: outbox,
         signal: this.#gone.signal,
         connection: { ...this.#connection(lane), onBegin },

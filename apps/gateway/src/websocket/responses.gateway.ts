@@ -1,6 +1,6 @@
 import { Inject, type BeforeApplicationShutdown } from '@nestjs/common';
 import { WebSocketGateway, type OnGatewayConnection } from '@nestjs/websockets';
-import type { Principal } from '@turnpike/access';
+import { KeyRing, type Principal } from '@turnpike/access';
 import { ConnectionCache, ResumeWindow } from '@turnpike/conversation';
 import type { IncomingMessage } from 'node:http';
 import { setMaxListeners } from 'node:events';
@@ -33,6 +33,7 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
     @Inject(CONFIG) private readonly config: Config,
     @Inject(TurnService) private readonly turns: TurnService,
     @Inject(ResumeWindow) private readonly resume: ResumeWindow,
+    @Inject(KeyRing) private readonly keys: KeyRing,
   ) {}
 
   /** Open connections. */
@@ -63,6 +64,7 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
       socket: handshake.socket,
       outbox: new Outbox(client, handshake.socket, limits),
       principal: handshake.principal,
+      current: (principal) => this.keys.current(principal),
       cache: new ConnectionCache(handshake.principal.tenant, limits.connectionCacheBytes),
       resume: this.resume,
       turns: this.turns,

@@ -7,7 +7,7 @@ import { KeyRing } from '@turnpike/access';
 import { ApiError } from '@turnpike/protocol';
 import { configSchema } from '../config/schema.js';
 import { answerAndClose } from '../http/raw-answer.js';
-import { admitUpgrade, asksForWebSocket, type UpgradeState } from './upgrade.js';
+import { admitConnection, admitUpgrade, asksForWebSocket, type UpgradeState } from './upgrade.js';
 
 const OPEN: UpgradeState = {
   config: configSchema.parse({ allowedOrigins: ['https://chat.example.com'], limits: { connections: 2 } }),
@@ -23,16 +23,17 @@ const LOCKED: UpgradeState = {
   ]),
 };
 
-function knock(url: string | undefined, headers: Record<string, string> = {}, state = OPEN) {
-  return admitUpgrade(
-    { url, headers: { upgrade: 'websocket', ...headers } } as unknown as IncomingMessage,
-    state,
-  );
+async function knock(url: string | undefined, headers: Record<string, string> = {}, state = OPEN) {
+  const request = { url, headers: { upgrade: 'websocket', ...headers } } as unknown as IncomingMessage;
+  admitUpgrade(request, state);
+  const principal = await state.keys.authenticate(request);
+  admitConnection(principal, state);
+  return principal;
 }
 
-function errorOf(...knocking: Parameters<typeof knock>): ApiError {
+async function errorOf(...knocking: Parameters<typeof knock>): Promise<ApiError> {
   try {
-    knock(...knocking);
+    await knock(...knocking);
   } catch (thrown) {
     if (thrown instanceof ApiError) return thrown;
     throw thrown;
@@ -49,8 +50,8 @@ describe('the path', () => {
     '/v1/responses?model=x',
     '/v1/responses/?a=b?c=/d',
     '/v1/responses?',
-  ])('may be %s', (url) => {
-    expect(knock(url)).toEqual({ tenant: 'local', key: 'open' });
+  ])('may be %s', async (url) => {
+    expect(await knock(url)).toEqual({ tenant: 'local', key: 'open', scopes: ['inference'] });
   });
 
   it.each([
@@ -75,13 +76,13 @@ describe('the path', () => {
     '/v1/responses\\',
     'http://[',
     undefined,
-  ])('may not be %j', (url) => {
-    expect(errorOf(url).body).toMatchObject({ code: 'not_found' });
-    expect(errorOf(url).status).toBe(404);
+  ])('may not be %j', async (url) => {
+    expect((await errorOf(url)).body).toMatchObject({ code: 'not_found' });
+    expect((await errorOf(url)).status).toBe(404);
   });
 
-  it('is not repeated where it is long', () => {
-    expect(errorOf(`/${'x'.repeat(10_000)}`).message.length).toBeLessThan(100);
+  it('is not repeated where it is long', async () => {
+    expect((await errorOf(`/${'x'.repeat(10_000)}`)).message.length).toBeLessThan(100);
   });
 });
 
@@ -100,27 +101,27 @@ describe('the decision', () => {
     '127.0.0.1.evil.example',
     'localhost.evil.example',
     '',
-  ])('keeps out who calls an open server %j', (host) => {
-    expect(errorOf('/v1/responses', { host }).body).toMatchObject({ code: 'origin_not_allowed' });
-    expect(() => knock('/v1/responses', { host, authorization: 'Bearer sk-1' }, LOCKED)).not.toThrow();
+  ])('keeps out who calls an open server %j', async (host) => {
+    expect((await errorOf('/v1/responses', { host })).body).toMatchObject({ code: 'origin_not_allowed' });
+    expect(await knock('/v1/responses', { host, authorization: 'Bearer sk-1' }, LOCKED)).toBeDefined();
   });
 
   it.each(['localhost', 'LOCALHOST:80', '127.0.0.1:8686', '127.1.2.3', '[::1]', '[::1]:8686'])(
     'lets in who calls it %j',
-    (host) => {
-      expect(() => knock('/v1/responses', { host })).not.toThrow();
+    async (host) => {
+      expect(await knock('/v1/responses', { host })).toBeDefined();
     },
   );
 
-  it('is 426 where WebSocket is switched off, with a key or without', () => {
+  it('is 426 where WebSocket is switched off, with a key or without', async () => {
     const state = { ...LOCKED, config: { ...LOCKED.config, websocket: false } };
-    expect(errorOf('/v1/responses', {}, state).body).toMatchObject({ code: 'upgrade_required' });
-    expect(errorOf('/v1/responses', { authorization: 'Bearer sk-1' }, state).status).toBe(426);
+    expect((await errorOf('/v1/responses', {}, state)).body).toMatchObject({ code: 'upgrade_required' });
+    expect((await errorOf('/v1/responses', { authorization: 'Bearer sk-1' }, state)).status).toBe(426);
   });
 
-  it('lets programs in, and pages of allowed origins', () => {
-    expect(() => knock('/v1/responses', {})).not.toThrow();
-    expect(() => knock('/v1/responses', { origin: 'https://chat.example.com' })).not.toThrow();
+  it('lets programs in, and pages of allowed origins', async () => {
+    expect(await knock('/v1/responses', {})).toBeDefined();
+    expect(await knock('/v1/responses', { origin: 'https://chat.example.com' })).toBeDefined();
   });
 
   it.each([
@@ -129,47 +130,48 @@ describe('the decision', () => {
     'http://chat.example.com',
     'https://chat.example.com.evil.example',
     '',
-  ])('keeps pages of %j out', (origin) => {
-    expect(errorOf('/v1/responses', { origin }).status).toBe(403);
+  ])('keeps pages of %j out', async (origin) => {
+    expect((await errorOf('/v1/responses', { origin })).status).toBe(403);
   });
 
-  it('knows who holds a key', () => {
-    expect(knock('/v1/responses', { authorization: 'Bearer sk-1' }, LOCKED)).toEqual({
+  it('knows who holds a key', async () => {
+    expect(await knock('/v1/responses', { authorization: 'Bearer sk-1' }, LOCKED)).toEqual({
       tenant: 'a',
       key: 'laptop',
+      scopes: ['inference'],
     });
-    expect(errorOf('/v1/responses', { authorization: 'Bearer sk-2' }, LOCKED).status).toBe(401);
-    expect(errorOf('/v1/responses', {}, LOCKED).body).toMatchObject({ code: 'invalid_api_key' });
+    expect((await errorOf('/v1/responses', { authorization: 'Bearer sk-2' }, LOCKED)).status).toBe(401);
+    expect((await errorOf('/v1/responses', {}, LOCKED)).body).toMatchObject({ code: 'invalid_api_key' });
   });
 
-  it('is no while the server stops, or is full', () => {
-    expect(errorOf('/v1/responses', {}, { ...OPEN, draining: true })).toMatchObject({
+  it('is no while the server stops, or is full', async () => {
+    expect(await errorOf('/v1/responses', {}, { ...OPEN, draining: true })).toMatchObject({
       code: 'server_shutting_down',
       status: 503,
       retryAfter: 1,
     });
-    expect(() => knock('/v1/responses', {}, { ...OPEN, openConnections: 1 })).not.toThrow();
-    expect(errorOf('/v1/responses', {}, { ...OPEN, openConnections: 2 })).toMatchObject({
+    expect(await knock('/v1/responses', {}, { ...OPEN, openConnections: 1 })).toBeDefined();
+    expect(await errorOf('/v1/responses', {}, { ...OPEN, openConnections: 2 })).toMatchObject({
       code: 'too_many_connections',
       status: 503,
       retryAfter: 1,
     });
   });
 
-  it('is no while its key has as many connections as one may have', () => {
+  it('is no while its key has as many connections as one may have', async () => {
     const busy = (count: number) => ({ ...OPEN, connectionsOf: () => count });
     const { connectionsPerKey } = OPEN.config.limits;
-    expect(() => knock('/v1/responses', {}, busy(connectionsPerKey - 1))).not.toThrow();
-    expect(errorOf('/v1/responses', {}, busy(connectionsPerKey))).toMatchObject({
+    expect(await knock('/v1/responses', {}, busy(connectionsPerKey - 1))).toBeDefined();
+    expect(await errorOf('/v1/responses', {}, busy(connectionsPerKey))).toMatchObject({
       code: 'too_many_connections_of_key',
       status: 429,
       retryAfter: 1,
     });
   });
 
-  it('tells a caller without a key nothing about the server', () => {
+  it('tells a caller without a key nothing about the server', async () => {
     const state = { ...LOCKED, draining: true, openConnections: 9 };
-    expect(errorOf('/v1/responses', {}, state).status).toBe(401);
+    expect((await errorOf('/v1/responses', {}, state)).status).toBe(401);
   });
 });
 

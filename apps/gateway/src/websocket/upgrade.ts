@@ -18,10 +18,10 @@ export interface UpgradeState extends AdmissionState {
 const UPGRADE_HEADERS = new Set(['upgrade', 'connection', 'http2-settings']);
 
 /**
- * Decides about an upgrade before any WebSocket exists, so that a refusal is a plain HTTP answer.
+ * Decides about an upgrade before it is known who asks, and before any WebSocket exists: a refusal is a plain HTTP answer.
  * @throws ApiError with the status to refuse with
  */
-export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Principal {
+export function admitUpgrade(request: IncomingMessage, state: UpgradeState): void {
   // RFC 6455, 4.1.
   if (request.httpVersion === '1.0') {
     throw new ApiError('upgrade_required', { message: 'An upgrade to WebSocket takes HTTP/1.1.' });
@@ -35,7 +35,13 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
     throw new ApiError('upgrade_required', { message: 'WebSocket is switched off: use HTTP.' });
   }
   admitOrigin(request.headers, state);
-  const principal = state.keys.authenticate(request.headers.authorization);
+}
+
+/**
+ * Decides whether there is room for one more connection of a key. What was decided holds as long as nothing is awaited.
+ * @throws ApiError with the status to refuse with
+ */
+export function admitConnection(principal: Principal, state: UpgradeState): void {
   if (state.draining) throw new ApiError('server_shutting_down', { retryAfter: 1 });
   if (state.openConnections >= state.config.limits.connections) {
     throw new ApiError('too_many_connections', { retryAfter: 1 });
@@ -43,7 +49,6 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): Pri
   if (state.connectionsOf(principal) >= state.config.limits.connectionsPerKey) {
     throw new ApiError('too_many_connections_of_key', { retryAfter: 1 });
   }
-  return principal;
 }
 
 /** Whether a request asks for the protocol that there is an upgrade to. */

@@ -1,7 +1,8 @@
 import { type Format } from '../format.js';
 import { HARMONY, o200kHarmony } from '../tokenizer/o200k-harmony.js';
 import { headPieces } from './head.js';
-import { itemPieces, itemSegmentKind } from './items.js';
+import { itemSegmentKind } from '../spoken/items.js';
+import { itemPieces } from './items.js';
 import { openingPieces } from './opening.js';
 import { HarmonyParser } from './parser.js';
 

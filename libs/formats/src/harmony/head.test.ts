@@ -5,7 +5,8 @@ import { developerText, headPieces, systemText } from './head.js';
 import { harmony } from './harmony.js';
 import { messagePieces } from './message.js';
 import { encodePieces, idsOf, written } from './test-support.js';
-import { namespacesOf, toolsSection } from './tools.js';
+import { namespacesOf } from '../tools/namespaces.js';
+import { toolsSection } from './tools.js';
 
 const IDENTITY = 'You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n';
 const VALID_CHANNELS =

@@ -1,6 +1,7 @@
 import { type HeadSettings, type Piece } from '../format.js';
 import { messagePieces } from './message.js';
-import { FUNCTIONS, namespacesOf, toolsSection, type Namespace } from './tools.js';
+import { FUNCTIONS, namespacesOf, type Namespace } from '../tools/namespaces.js';
+import { toolsSection } from './tools.js';
 
 /** What gpt-oss was trained to be told about itself. */
 const IDENTITY = 'You are ChatGPT, a large language model trained by OpenAI.';

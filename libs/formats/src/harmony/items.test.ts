@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { type Item, type MessageItem } from '@turnpike/protocol';
 import { type OpenCalls } from '../format.js';
 import { harmony } from './harmony.js';
-import { itemPieces, itemSegmentKind } from './items.js';
+import { itemSegmentKind } from '../spoken/items.js';
+import { itemPieces } from './items.js';
 import { messagePieces } from './message.js';
 import { encodePieces, idsOf, written } from './test-support.js';
 

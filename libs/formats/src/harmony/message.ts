@@ -1,6 +1,6 @@
 import { type CallTarget, type Piece } from '../format.js';
 import { HARMONY } from '../tokenizer/o200k-harmony.js';
-import { FUNCTIONS } from './tools.js';
+import { FUNCTIONS } from '../tools/namespaces.js';
 
 /** One Harmony message before it is written. */
 export interface MessageParts {

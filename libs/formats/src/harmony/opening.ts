@@ -1,7 +1,7 @@
 import { type Opening, type Piece } from '../format.js';
 import { HARMONY } from '../tokenizer/o200k-harmony.js';
 import { callHeader, headerPieces } from './message.js';
-import { FUNCTIONS } from './tools.js';
+import { FUNCTIONS } from '../tools/namespaces.js';
 
 /**
  * The beginning of the message that an opening makes the model write.

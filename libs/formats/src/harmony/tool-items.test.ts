@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseItem } from '@turnpike/protocol';
 import { type OpenCalls } from '../format.js';
-import { itemPieces, itemSegmentKind } from './items.js';
+import { itemSegmentKind } from '../spoken/items.js';
+import { itemPieces } from './items.js';
 import { written } from './test-support.js';
 
 const calls: OpenCalls = new Map([

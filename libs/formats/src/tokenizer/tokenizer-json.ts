@@ -10,7 +10,14 @@ import { textStages, UnsupportedField, type TextStages } from './tokenizer-json-
 import { type SteppedTokenizer } from './types.js';
 import { VocabularyError } from './vocabulary-error.js';
 
-const addedToken = z.object({ id: z.int().nonnegative(), content: z.string().min(1), special: z.boolean() });
+/** Ids up to here: more than any vocabulary has, and few enough for tables by id. */
+const LARGEST_ID = 10_000_000;
+
+const addedToken = z.object({
+  id: z.int().nonnegative().max(LARGEST_ID),
+  content: z.string().min(1),
+  special: z.boolean(),
+});
 
 /** What is read of a tokenizer.json; the vocabulary and the merges are checked entry by entry, without a copy. */
 const tokenizerFile = z.object({
@@ -67,9 +74,6 @@ function parse(path: string): {
     throw new VocabularyError(path, 'model.merges', 'not a list of pairs');
   return { file: parsed.data, vocab: Object.entries(vocab) as [string, number][], merges };
 }
-
-/** Ids up to here: more than any vocabulary has, and few enough for tables by id. */
-const LARGEST_ID = 10_000_000;
 
 function isId(value: unknown): boolean {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST_ID;

@@ -16,7 +16,9 @@ export const vllmCompletions: Dialect = {
   },
   path: '/v1/completions',
   promptField: 'prompt',
-  settings: (request) => ({
+  settings: (request, id) => ({
+    // Two requests of one answer are two to the engine, which refuses a name that it has.
+    request_id: request.requestId && `${request.requestId}-${id.slice(0, 8)}`,
     model: request.model,
     // Left out it would be 16.
     max_tokens: request.maxTokens,

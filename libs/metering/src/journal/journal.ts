@@ -90,14 +90,18 @@ export class Journal {
   /**
    * Writes down that a turn is about to reach an engine.
    * @returns the number of the record
-   * @throws JournalFull when no turn is admitted; Error when the disk does not take it
+   * @throws JournalFull when no turn is admitted, or the disk does not take this one
    */
   admit(entry: Omit<AdmitEntry, 'kind'>): number {
     if (this.#unwritten.length > 0) throw new JournalFull('the disk of the journal takes nothing');
     if (this.bytes >= this.#options.maxBytes) throw new JournalFull('the journal has reached its bound');
-    const sequence = this.#append({ kind: 'admit', ...entry });
-    this.#open.set(entry.admission.id, this.#segment?.name ?? '');
-    return sequence;
+    try {
+      const sequence = this.#append({ kind: 'admit', ...entry });
+      this.#open.set(entry.admission.id, this.#segment?.name ?? '');
+      return sequence;
+    } catch (thrown) {
+      throw new JournalFull((thrown as Error).message, { cause: thrown });
+    }
   }
 
   /** Writes down how far a turn has come. What the disk does not take is of no use later. */

@@ -7,7 +7,7 @@ import { readLine, type JournalLine } from './line.js';
 import { segmentsIn } from './segments.js';
 
 /** Up to where a journal has been read. */
-interface Position {
+export interface JournalPosition {
   readonly segment: string;
   readonly offset: number;
   /** Number of the last record before it; 0 where that is not known. */
@@ -32,7 +32,7 @@ export interface JournalFault {
 export interface JournalBatch {
   readonly records: readonly UsageRecord[];
   readonly faults: readonly JournalFault[];
-  readonly end: Position;
+  readonly end: JournalPosition;
 }
 
 /** Bytes of one read. */
@@ -50,7 +50,7 @@ export interface JournalReaderOptions {
 export class JournalReader {
   readonly #folder: string;
   readonly #options: JournalReaderOptions;
-  #position: Position;
+  #position: JournalPosition;
 
   constructor(folder: string, options: JournalReaderOptions) {
     this.#folder = folder;
@@ -66,11 +66,12 @@ export class JournalReader {
   /**
    * The next settlements behind what is acknowledged; the same again until then. An empty batch whose end lies further
    * holds records of other kinds.
+   * @param from another place to read on from, for who only looks
    */
-  async next(most: number): Promise<JournalBatch> {
+  async next(most: number, from = this.#position): Promise<JournalBatch> {
     const records: UsageRecord[] = [];
     const faults: JournalFault[] = [];
-    let at = this.#position;
+    let at = from;
     while (records.length < most) {
       const read = await this.#read(at, most - records.length);
       records.push(...read.records);
@@ -81,13 +82,18 @@ export class JournalReader {
     return { records, faults, end: at };
   }
 
+  /** Up to where everything is acknowledged. */
+  get position(): JournalPosition {
+    return this.#position;
+  }
+
   /** Whether nothing is left behind this position. */
-  isAtEnd(position: Position): boolean {
+  isAtEnd(position: JournalPosition): boolean {
     return position.segment === this.#position.segment && position.offset === this.#position.offset;
   }
 
   /** Everything up to there has arrived where it goes. */
-  async acknowledge(end: Position): Promise<void> {
+  async acknowledge(end: JournalPosition): Promise<void> {
     if (this.isAtEnd(end)) return;
     this.#position = end;
     const path = join(this.#folder, CHECKPOINT);
@@ -101,7 +107,7 @@ export class JournalReader {
     }
   }
 
-  async #read(from: Position, most: number): Promise<JournalBatch> {
+  async #read(from: JournalPosition, most: number): Promise<JournalBatch> {
     const segments = segmentsIn(this.#folder);
     const segment = segments.find((name) => name >= from.segment);
     if (segment === undefined) return { records: [], faults: [], end: from };
@@ -116,7 +122,7 @@ export class JournalReader {
     return { records: [], faults: torn, end: { ...from, segment: after, offset: 0 } };
   }
 
-  #parse(bytes: Buffer, from: Position, most: number): JournalBatch {
+  #parse(bytes: Buffer, from: JournalPosition, most: number): JournalBatch {
     const records: UsageRecord[] = [];
     const faults: JournalFault[] = [];
     let { offset, sequence } = from;
@@ -138,12 +144,12 @@ export class JournalReader {
     return { records, faults, end: { segment, offset, sequence } };
   }
 
-  #checkpoint(): Position {
+  #checkpoint(): JournalPosition {
     const path = join(this.#folder, CHECKPOINT);
     const first = { segment: '', offset: 0, sequence: 0 };
     if (!existsSync(path)) return first;
     try {
-      return JSON.parse(readFileSync(path, 'utf8')) as Position;
+      return JSON.parse(readFileSync(path, 'utf8')) as JournalPosition;
     } catch {
       // Delivered again is booked once: reading from the start costs time and nothing else.
       return first;

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import {
+  familyFormat,
+  harmony,
+  jinjaFormat,
+  MissingControlToken,
+  tokenizerFromFile,
+  VocabularyError,
+  type Format,
+} from '@turnpike/formats';
+import type { ModelConfig } from './schema.js';
+
+type FormatConfig = Pick<ModelConfig, 'format' | 'tokenizer' | 'template'>;
+
+/** A format that cannot be had; the field is the setting at fault. */
+export class FormatFault extends Error {
+  constructor(
+    readonly field: keyof FormatConfig,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const known = new Map<string, Format>();
+
+/**
+ * The format of a model. Files are read at the first call; models of one format share it.
+ * @throws FormatFault
+ */
+export function modelFormat(config: FormatConfig): Format {
+  const key = JSON.stringify([config.format, config.tokenizer, config.template]);
+  const format = known.get(key) ?? makeFormat(config);
+  known.set(key, format);
+  return format;
+}
+
+function makeFormat({ format, tokenizer: path, template }: FormatConfig): Format {
+  if (template !== undefined && format !== 'jinja') {
+    throw new FormatFault(
+      'template',
+      `the format '${format}' writes without a template: only 'jinja' takes one`,
+    );
+  }
+  if (format === 'harmony') {
+    if (path !== undefined) throw new FormatFault('tokenizer', "the format 'harmony' has its own vocabulary");
+    return harmony();
+  }
+  if (path === undefined) {
+    throw new FormatFault(
+      'tokenizer',
+      `the format '${format}' needs the model's tokenizer.json, or its GGUF file`,
+    );
+  }
+  const tokenizer = vocabulary(path);
+  try {
+    if (format !== 'jinja') return familyFormat(format, tokenizer);
+    if (template === undefined)
+      throw new FormatFault('template', "the format 'jinja' needs the model's chat template");
+    return jinjaFormat({ template: readTemplate(template), tokenizer });
+  } catch (thrown) {
+    if (thrown instanceof FormatFault) throw thrown;
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    if (thrown instanceof MissingControlToken) throw new FormatFault('format', message);
+    throw new FormatFault('template', `the chat template cannot be used: ${message}`);
+  }
+}
+
+function vocabulary(path: string) {
+  try {
+    return tokenizerFromFile(path);
+  } catch (thrown) {
+    if (thrown instanceof VocabularyError) throw new FormatFault('tokenizer', thrown.message);
+    throw thrown;
+  }
+}
+
+function readTemplate(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (thrown) {
+    throw new FormatFault('template', thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}

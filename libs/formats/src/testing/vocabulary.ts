@@ -1,0 +1,32 @@
+import type { Piece } from '../format.js';
+import { o200kHarmony } from '../tokenizer/o200k-harmony.js';
+import type { Tokenizer } from '../tokenizer/types.js';
+
+/** The text tokens of a real vocabulary, and control tokens of any family. */
+export function vocabularyWith(controls: readonly string[], name = 'test'): Tokenizer {
+  const text = o200kHarmony();
+  const first = text.vocabularySize;
+  const literal = (id: number) => controls[id - first];
+  const decode = (ids: ArrayLike<number>) =>
+    Array.from(ids, (id) => literal(id) ?? text.decode([id])).join('');
+  return {
+    name,
+    source: 'o200k_harmony',
+    vocabularySize: first + controls.length,
+    encode: (string) => text.encode(string),
+    controlId: (token) => (controls.includes(token) ? first + controls.indexOf(token) : undefined),
+    bytes: (id) => (literal(id) === undefined ? text.bytes(id) : Buffer.from(literal(id) ?? '')),
+    decode,
+    detokenizer: () => text.detokenizer(),
+  };
+}
+
+/** Pieces written out, with the literals of control tokens. */
+export function written(pieces: readonly Piece[], tokenizer: Tokenizer): string {
+  return pieces.map((piece) => (typeof piece === 'number' ? tokenizer.decode([piece]) : piece)).join('');
+}
+
+/** Each text encoded by itself. */
+export function encoded(pieces: readonly Piece[], tokenizer: Tokenizer): number[] {
+  return pieces.flatMap((piece) => (typeof piece === 'number' ? [piece] : [...tokenizer.encode(piece)]));
+}

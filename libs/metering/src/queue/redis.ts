@@ -1,0 +1,66 @@
+import { Redis } from 'ioredis';
+
+/** Redis is set up so that it may throw jobs away. */
+export class EvictionError extends Error {
+  override readonly name = 'EvictionError';
+}
+
+/** How long one command may take before the batch counts as not delivered, in ms. */
+const COMMAND_MS = 5_000;
+const CONNECT_MS = 5_000;
+
+/** For who adds jobs: fails at once while Redis is away, and keeps nothing in memory. */
+export const PRODUCER = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 1,
+  commandTimeout: COMMAND_MS,
+  connectTimeout: CONNECT_MS,
+};
+
+/** For who waits for jobs: however long that takes, and however long Redis is away. */
+export const CONSUMER = { maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
+
+/** @param onError called for every error of the connection, which goes on trying */
+export function connect(
+  url: string,
+  options: typeof PRODUCER | typeof CONSUMER,
+  onError: (error: Error) => void,
+): Redis {
+  const redis = new Redis(url, options);
+  redis.on('error', onError);
+  return redis;
+}
+
+/** @throws EvictionError unless it is set up to keep what it is given */
+export async function requireNoEviction(redis: Redis): Promise<void> {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1];
+  if (policy === 'noeviction') return;
+  throw new EvictionError(
+    `Redis has maxmemory-policy ${policy ?? 'unknown'}: with anything but noeviction it may throw away what is to be billed`,
+  );
+}
+
+/**
+ * Looks at Redis before it is relied on.
+ * @returns false when it cannot be reached: that is no reason not to start
+ * @throws EvictionError
+ */
+export async function checkRedis(url: string): Promise<boolean> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    connectTimeout: CONNECT_MS,
+    retryStrategy: () => null,
+  });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    await requireNoEviction(redis);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof EvictionError) throw thrown;
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}

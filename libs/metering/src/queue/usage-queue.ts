@@ -1,0 +1,85 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { UsageSink } from '../relay.js';
+import type { UsageRecord } from '../usage-record.js';
+import { USAGE_QUEUE, usageJobId, type UsageJob } from './job.js';
+import { connect, PRODUCER, requireNoEviction } from './redis.js';
+
+/** A job is tried until it is booked: what cannot be booked at all is taken out of it first. */
+const ATTEMPTS = 1_000_000;
+/** Jobs that are done are kept for whoever looks, by count and age. */
+const DONE = { count: 1_000, age: 24 * 60 * 60 };
+const FAILED = { count: 10_000, age: 30 * 24 * 60 * 60 };
+
+export interface UsageQueueOptions {
+  readonly url: string;
+  /** Called for errors of the connection; it goes on trying. */
+  readonly onError: (error: Error) => void;
+}
+
+/** The queue in front of the ledger, for who adds to it. */
+export class UsageQueue implements UsageSink {
+  readonly #redis: Redis;
+  readonly #onError: (error: Error) => void;
+  #queue: Queue<UsageJob> | undefined;
+  /** Whether this connection has been looked at. */
+  #isChecked = false;
+
+  constructor({ url, onError }: UsageQueueOptions) {
+    this.#onError = onError;
+    this.#redis = connect(url, PRODUCER, onError);
+    this.#redis.on('close', () => (this.#isChecked = false));
+  }
+
+  /**
+   * Adds one job for all of them. Resolves when Redis has it.
+   * @throws Error when it does not; EvictionError when it could throw it away
+   */
+  async deliver(records: readonly UsageRecord[], journal: string): Promise<void> {
+    // Another Redis may stand behind the same address after a failover.
+    if (!this.#isChecked) await requireNoEviction(this.#redis);
+    this.#isChecked = true;
+    const job = { journal, records };
+    const queue = await this.#ready();
+    await queue.add(USAGE_QUEUE, job, {
+      jobId: usageJobId(job),
+      attempts: ATTEMPTS,
+      backoff: { type: 'custom' },
+      removeOnComplete: DONE,
+      removeOnFail: FAILED,
+    });
+  }
+
+  /** Jobs that are not done, by state. */
+  async counts(): Promise<Record<string, number>> {
+    return (await this.#ready()).getJobCounts('waiting', 'active', 'delayed', 'failed');
+  }
+
+  /** Response ids in jobs that are not done, of so many jobs at most. */
+  async pending(most: number): Promise<readonly string[]> {
+    const queue = await this.#ready();
+    const jobs = await queue.getJobs(['waiting', 'active', 'delayed', 'failed'], 0, most - 1);
+    return jobs.flatMap(({ data }) => data.records.map(({ id }) => id));
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close().catch(() => undefined);
+    this.#redis.disconnect();
+  }
+
+  /** BullMQ never gets over a connection that was not there when its queue was made, so it is made when it is. */
+  async #ready(): Promise<Queue<UsageJob>> {
+    if (this.#queue !== undefined) return this.#queue;
+    await this.#redis.ping();
+    const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection: this.#redis, skipWaitingForReady: true });
+    queue.on('error', this.#onError);
+    try {
+      await queue.waitUntilReady();
+    } catch (thrown) {
+      await queue.close().catch(() => undefined);
+      throw thrown;
+    }
+    this.#queue ??= queue;
+    return this.#queue;
+  }
+}

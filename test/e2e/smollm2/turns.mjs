@@ -1,0 +1,102 @@
+import { equal, match } from 'node:assert/strict';
+import { Session } from './session.mjs';
+
+const READ_NOTE = {
+  type: 'function',
+  name: 'read_note',
+  description: 'Reads a note.',
+  parameters: {
+    type: 'object',
+    properties: { title: { type: 'string' } },
+    required: ['title'],
+    additionalProperties: false,
+  },
+};
+const NOTES = ['Buy milk.', 'Call Anna at nine.', '커피를 마시다 ☕', 'The key is under the mat.', 'Done.'];
+/** Enough for a call; where the model does not end by itself, the output is cut. */
+const OUTPUT_TOKENS = 40;
+
+/** A real answer, streamed. */
+export async function answer(platform, print) {
+  const session = await Session.open(platform);
+  const { response, text, prompt, output } = await session.turn({ input: 'What is the capital of France?' });
+  session.close();
+  print(`  ${JSON.stringify(text)} (${prompt} tokens read, ${output} written)`);
+  equal(response.status, 'completed');
+  match(text, /Paris/);
+}
+
+/**
+ * Five steps of a tool loop, then a fork from the middle of it: each time the engine has the whole prompt and output of the
+ * turn before in its cache. The model is tiny and would rather chat, so it is made to call.
+ */
+export async function toolLoop(platform, print) {
+  const session = await Session.open(platform);
+  const settings = {
+    tools: [READ_NOTE],
+    tool_choice: { type: 'function', name: 'read_note' },
+    max_output_tokens: OUTPUT_TOKENS,
+  };
+  const turns = [await session.turn({ ...settings, input: 'Read all of my notes, one after the other.' })];
+  print('  turn          prompt  cached  of the turn before (prompt + output)');
+  print(row('question', turns[0], '-'));
+  for (const [i, note] of NOTES.entries()) {
+    const before = turns[i];
+    const turn = await session.turn({
+      ...settings,
+      previous_response_id: before.response.id,
+      input: outputs(before, note),
+    });
+    print(row(`step ${i + 1}`, turn, `${before.prompt} + ${before.output}`));
+    equal(turn.cached, before.prompt + before.output, `step ${i + 1}`);
+    turns.push(turn);
+  }
+  const parent = turns[2];
+  const fork = await session.turn({
+    ...settings,
+    tool_choice: 'none',
+    previous_response_id: parent.response.id,
+    input: [
+      ...outputs(parent, 'There is no such note.'),
+      { role: 'user', content: 'Then stop. What did you read?' },
+    ],
+  });
+  print(row('fork of 2', fork, `${parent.prompt} + ${parent.output}`));
+  equal(fork.cached, parent.prompt + parent.output, 'fork');
+  session.close();
+}
+
+/** What a turn's call gave; where the model wrote none, the note as a message. */
+function outputs({ response }, note) {
+  const calls = response.output.filter(
+    ({ type, status }) => type === 'function_call' && status === 'completed',
+  );
+  if (calls.length === 0) return [{ role: 'user', content: note }];
+  return calls.map(({ call_id }) => ({ type: 'function_call_output', call_id, output: note }));
+}
+
+function row(name, { prompt, cached }, before) {
+  return `  ${name.padEnd(12)} ${String(prompt).padStart(7)} ${String(cached).padStart(7)}  ${before}`;
+}
+
+/** Conversations side by side keep their sequences. */
+export async function sideBySide(platform, print) {
+  const sessions = await Promise.all([1, 2].map(() => Session.open(platform)));
+  const ask = (content, previous) =>
+    Promise.all(
+      sessions.map((session, i) =>
+        session.turn({
+          input: `${content[i]}`,
+          max_output_tokens: 16,
+          ...(previous && { previous_response_id: previous[i].response.id }),
+        }),
+      ),
+    );
+  const first = await ask(['Name a color.', 'Name a number.']);
+  const second = await ask(['Another one.', 'Another one.'], first);
+  const cached = second.map(({ response }) => response.usage.input_tokens_details.cached_tokens);
+  const before = first.map(({ response: { usage } }) => usage.input_tokens + usage.output_tokens);
+  print(`  cached ${cached.join(' and ')} of ${before.join(' and ')} tokens before`);
+  cached.forEach((tokens, i) => equal(tokens, before[i]));
+  for (const session of sessions) session.close();
+}

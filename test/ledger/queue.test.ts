@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
+import { Booker, DeadLetters, Ledger, UsageWorker } from '@turnpike/ledger';
+import { checkRedis, connect, CONSUMER, EvictionError, usageJobId, UsageQueue } from '@turnpike/metering';
+import { Job, Queue } from 'bullmq';
+import fc from 'fast-check';
+import type { Redis } from 'ioredis';
+import { startRedis, type RedisService } from '../e2e/services.js';
+import { TestDatabases } from '../storage/databases.js';
+import { usageRecord } from './records.js';
+
+let service: RedisService;
+let databases: TestDatabases;
+let redis: Redis;
+beforeAll(async () => {
+  [service, databases] = await Promise.all([startRedis({ own: true }), TestDatabases.start('sqlite')]);
+  redis = connect(service.url, CONSUMER, () => undefined);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await Promise.all([service.remove(), databases.stop()]);
+});
+
+const until = async (condition: () => boolean | Promise<boolean>) => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+
+describe('the id of a job', () => {
+  it('E01: passes what BullMQ itself checks, whatever the journal is called', async () => {
+    const queue = new Queue('ids', { connection: redis });
+    await fc.assert(
+      fc.asyncProperty(fc.string(), fc.nat(), async (journal, settleSequence) => {
+        const jobId = usageJobId({ journal, records: [usageRecord('r', { settleSequence })] });
+        expect(jobId).toMatch(/^usage-[A-Za-z0-9_-]+$/);
+        const job = new Job(queue, 'usage', {}, { jobId }, jobId);
+        // What add() calls before anything is sent.
+        (job as unknown as { validateOptions: (json: unknown) => void }).validateOptions({});
+      }),
+      { numRuns: 50 },
+    );
+    for (const jobId of ['bill:resp_1', '123']) {
+      await expect(queue.add('usage', {}, { jobId })).rejects.toThrow();
+    }
+    await queue.close();
+  });
+
+  it('is the same for the same batch, and another for any other', () => {
+    const batch = (journal: string, ...sequences: number[]) =>
+      usageJobId({ journal, records: sequences.map((n) => usageRecord('r', { settleSequence: n })) });
+    expect(batch('j', 3, 5)).toBe(batch('j', 3, 5));
+    expect(new Set([batch('j', 3, 5), batch('j', 3, 7), batch('k', 3, 5), batch('j', 5)]).size).toBe(4);
+  });
+});
+
+describe('the queue', () => {
+  let ledger: Ledger;
+  let letters: DeadLetters;
+  let closing: (() => Promise<void>)[];
+  beforeEach(async () => {
+    await redis.flushall();
+    ledger = await Ledger.open(await databases.connect(), 'sqlite');
+    letters = new DeadLetters(ledger);
+    closing = [];
+  });
+  afterEach(async () => {
+    for (const close of closing.reverse()) await close();
+  });
+
+  const errors: string[] = [];
+  const queue = () => {
+    const made = new UsageQueue({ url: service.url, onError: ({ message }) => errors.push(message) });
+    closing.push(() => made.close());
+    return made;
+  };
+  /** Delivers, as the relay does: again until it has arrived. */
+  const deliver = async (to: UsageQueue, ...batch: Parameters<UsageQueue['deliver']>) => {
+    await until(() =>
+      to.deliver(...batch).then(
+        () => true,
+        () => false,
+      ),
+    );
+  };
+  const worker = (booker: Pick<Booker, 'book'> = new Booker(ledger, letters)) => {
+    const made = new UsageWorker({ url: service.url, booker, onError: () => undefined });
+    closing.push(() => made.close());
+    return made;
+  };
+  const owed = () => ledger.owed('t');
+
+  it('brings batches to the ledger; what comes again, before or after it is done, changes nothing', async () => {
+    const to = queue();
+    await deliver(to, [usageRecord('r1'), usageRecord('r2')], 'j');
+    await deliver(to, [usageRecord('r1'), usageRecord('r2')], 'j');
+    expect((await to.counts())['waiting']).toBe(1);
+    expect(await to.pending(10)).toEqual(['r1', 'r2']);
+    worker();
+    await until(async () => (await owed()) === 40_000n);
+    await redis.flushall();
+    await deliver(to, [usageRecord('r2'), usageRecord('r3', { settleSequence: 9 })], 'j');
+    await until(async () => (await owed()) === 60_000n);
+    expect(await ledger.verify()).toEqual([]);
+  });
+
+  it('has no word of a prompt in a job', async () => {
+    const to = queue();
+    await deliver(to, [usageRecord('r1')], 'j');
+    const [key] = await redis.keys('bull:usage:usage-*');
+    const { records } = JSON.parse((await redis.hget(key ?? '', 'data')) ?? '') as { records: object[] };
+    expect(Object.keys(records[0] ?? {}).sort()).toEqual(Object.keys(usageRecord('r1')).sort());
+  });
+
+  it('what cannot be booked is kept with its reason, and holds up nothing else', async () => {
+    const to = queue();
+    // SQLite refuses what is null, as Postgres refuses what has a NUL in it.
+    const odd = usageRecord('odd', { amount: -1 });
+    await deliver(to, [usageRecord('r1'), odd, usageRecord('r2')], 'j');
+    await new Queue('usage', { connection: redis }).add('usage', { hello: 'there' }, { jobId: 'by-hand' });
+    worker();
+    await until(async () => (await letters.list('open')).length === 2 && (await owed()) === 40_000n);
+    const found = await letters.list('open');
+    expect(found.map(({ job, response_id, reason }) => [job, response_id, reason]).sort()).toEqual([
+      ['by-hand', null, expect.stringContaining('not a usage record')],
+      ['usage-j-2-2', 'odd', expect.stringContaining('amount')],
+    ]);
+  });
+
+  it('a database that is away is waited for, however often', async () => {
+    const to = queue();
+    let tries = 0;
+    const real = new Booker(ledger, letters);
+    await deliver(to, [usageRecord('r1')], 'j');
+    worker({
+      book: (...batch) =>
+        ++tries <= 3 ? Promise.reject(new Error('connection terminated')) : real.book(...batch),
+    });
+    await until(async () => (await owed()) === 20_000n);
+    expect(tries).toBe(4);
+  });
+
+  it('E04: Redis goes and comes back: deliveries fail at once, then everything goes on, without a restart', async () => {
+    const to = queue();
+    const at = worker();
+    await deliver(to, [usageRecord('r1')], 'j');
+    await until(async () => (await owed()) === 20_000n);
+    expect(await at.health()).toBeUndefined();
+    await service.kill();
+    await expect(to.deliver([usageRecord('r2', { settleSequence: 4 })], 'j')).rejects.toThrow();
+    expect(await at.health()).toMatch(/redis (is|does not answer)/);
+    await service.start();
+    await deliver(to, [usageRecord('r2', { settleSequence: 4 })], 'j');
+    await until(async () => (await owed()) === 40_000n);
+    await until(async () => (await at.health()) === undefined);
+  });
+
+  it('E07: a Redis that may throw jobs away is refused, at the start and later', async () => {
+    expect(await checkRedis(service.url)).toBe(true);
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      await expect(checkRedis(service.url)).rejects.toThrow(EvictionError);
+      const to = queue();
+      let refusal: unknown;
+      await until(async () => {
+        refusal = await to.deliver([usageRecord('r1')], 'j').catch((thrown: unknown) => thrown);
+        return refusal instanceof EvictionError;
+      });
+      expect(await worker().health()).toMatch(/noeviction|redis is/);
+    } finally {
+      await redis.config('SET', 'maxmemory-policy', 'noeviction');
+    }
+  });
+
+  it('E07: a Redis that is full refuses, and the record stays where it was', async () => {
+    const to = queue();
+    await deliver(to, [usageRecord('r0')], 'j');
+    await redis.config('SET', 'maxmemory', '1mb');
+    try {
+      await expect(to.deliver([usageRecord('r1', { settleSequence: 8 })], 'j')).rejects.toThrow(/OOM/);
+    } finally {
+      await redis.config('SET', 'maxmemory', '0');
+    }
+  });
+});
+
+it('a Redis that was never there is no reason not to start', async () => {
+  expect(await checkRedis('redis://127.0.0.1:1')).toBe(false);
+  const to = new UsageQueue({ url: 'redis://127.0.0.1:1', onError: () => undefined });
+  await expect(to.deliver([usageRecord('r1')], 'j')).rejects.toThrow();
+  await to.close();
+});
