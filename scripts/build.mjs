@@ -3,7 +3,16 @@
 // sources give.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,7 +30,7 @@ function sources() {
   const files = ['package-lock.json', 'tsconfig.json', 'nest-cli.json', 'scripts/build.mjs'];
   for (const folder of ['apps', 'libs']) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true }).sort()) {
-      if (/\.(ts|json)$/.test(name) && !name.endsWith('.test.ts')) files.push(join(folder, name));
+      if (/\.(ts|json|yaml)$/.test(name) && !name.endsWith('.test.ts')) files.push(join(folder, name));
     }
   }
   const hash = createHash('sha256');
@@ -55,6 +64,8 @@ function build(digest) {
     });
     if (status !== 0) return false;
   }
+  // Data that the compiler does not know of.
+  cpSync(join(ROOT, 'libs/safety/packs'), join(apps, 'gateway/libs/safety/packs'), { recursive: true });
   writeFileSync(join(apps, STAMP), digest);
   if (existsSync(BUILT)) renameSync(BUILT, OLD);
   renameSync(apps, BUILT);

@@ -42,8 +42,16 @@ function start(args, ready, env = {}) {
 /**
  * Engine, gateway and floor, connected; `stop()` ends them all. The store is a file of the benchmark's own unless
  * `databaseUrl` names a Postgres database.
+ * @param guarded whether there is a second gateway, without a content policy, to compare with
  */
-export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'warn', databaseUrl = '' }) {
+export async function startProcesses({
+  tps,
+  ttftMs,
+  prefillUsPerToken,
+  log = 'warn',
+  databaseUrl = '',
+  guarded = false,
+}) {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const engine = await start(
     [
@@ -63,31 +71,37 @@ export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'wa
     ],
     'engine ready',
   );
-  const config = join(folder, 'turnpike.yaml');
-  writeFileSync(
-    config,
-    [
+  const configOf = (name, ...extra) => {
+    const config = join(folder, `${name}.yaml`);
+    const lines = [
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
-      `store: { path: "${join(folder, 'turnpike.db')}" }`,
+      `store: { path: "${join(folder, `${name}.db`)}" }`,
       // A plain gateway does not recognise a conversation that is sent whole.
       'limits: { replayBytes: 0 }',
       `log: ${log}`,
-    ].join('\n'),
-  );
-  const startGateway = () =>
+      ...extra,
+    ];
+    writeFileSync(config, lines.join('\n'));
+    return config;
+  };
+  const startGateway = (config) =>
     start([GATEWAY, '--config', config], 'turnpike ready', {
       PORT: '',
       HOST: '',
       LOG_LEVEL: '',
       DATABASE_URL: databaseUrl,
     });
-  const gateway = await startGateway();
+  const config = configOf('turnpike');
+  const gateway = await startGateway(config);
+  /** The same without a content policy. */
+  const unguarded = guarded ? await startGateway(configOf('unguarded', 'safety: { input: off }')) : undefined;
   const floor = await start([FLOOR, engine.url], 'floor ready');
   return {
     engine,
     gateway,
+    unguarded,
     floor,
     /** Another one on the same store, with nothing in memory. */
     async restartGateway() {
@@ -95,10 +109,10 @@ export async function startProcesses({ tps, ttftMs, prefillUsPerToken, log = 'wa
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       await ended;
-      this.gateway = await startGateway();
+      this.gateway = await startGateway(config);
     },
     stop() {
-      for (const { child } of [this.gateway, floor, engine]) child.kill('SIGTERM');
+      for (const each of [this.gateway, unguarded, floor, engine]) each?.child.kill('SIGTERM');
       rmSync(folder, { recursive: true, force: true });
     },
   };

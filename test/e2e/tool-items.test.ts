@@ -224,7 +224,7 @@ describe('tools that nobody here runs', () => {
     while (logged() === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(JSON.parse(logged() ?? '')).toMatchObject({ dropped_tools: hosted });
     expect(stand.output.slice(from)).not.toContain('secret');
-    expect(await post({ tools: [lookup], input: [ASK] })).not.toHaveProperty('turnpike');
+    expect(await post({ tools: [lookup], input: [ASK] })).not.toHaveProperty('turnpike.dropped_tools');
   });
 
   it('are reported in every event that shows the response, and when an item brought them', async () => {

@@ -186,7 +186,7 @@ describe('a search for tools by the server', () => {
     expect(callsOf(events)).toEqual([
       expect.objectContaining({ type: 'function_call', name: 'lookup_notes', namespace: 'mcp__notes' }),
     ]);
-    expect(terminalOf(events).response).not.toHaveProperty('turnpike');
+    expect(terminalOf(events).response).not.toHaveProperty('turnpike.dropped_tools');
     expect(harmony().tokenizer.decode(stand.prompts[0] ?? [])).not.toContain('tool_search');
   });
 });

@@ -10,6 +10,7 @@ import { expectIncremental, type TurnItem, type TurnStage } from '@turnpike/turn
 import { memoryMeter } from '../../apps/gateway/testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import { stageList } from '../../apps/gateway/src/stages.js';
+import { testSafety } from '../../apps/gateway/testing/safety.js';
 
 /**
  * The three laws for every stage of the list that the gateway runs, with the real format and tokenizer. A stage that
@@ -41,6 +42,7 @@ const { admission, preparation } = stageList({
   validation: new ValidationStage(),
   routing: new RoutingStage(router),
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
+  safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
   hold: memoryMeter().hold,
 });

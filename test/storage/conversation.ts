@@ -17,6 +17,7 @@ import { memoryMeter } from '../../apps/gateway/testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import type { Kysely } from 'kysely';
 import { stageList } from '../../apps/gateway/src/stages.js';
+import { testSafety } from '../../apps/gateway/testing/safety.js';
 
 const FORMAT = harmony();
 const encoder = new TokenEncoder(FORMAT.tokenizer);
@@ -44,6 +45,7 @@ const { admission, preparation } = stageList({
     ]),
   ),
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
+  safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
   hold: memoryMeter().hold,
 });

@@ -3,6 +3,7 @@ import { ResumeWindow } from '@turnpike/conversation';
 import { ImageFetcher, ImageLoader, ImagesStage } from '@turnpike/images';
 import { RenderingStage } from '@turnpike/rendering';
 import { Routing, RoutingStage, type RouterStrategy } from '@turnpike/routing';
+import { SafetyModule, SafetyStage } from '@turnpike/safety';
 import { loadSealingKeys, Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { accessProviders } from './access.js';
@@ -27,6 +28,7 @@ import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { shownError } from './log.js';
 import { ModelCatalogue } from './routing/model-catalogue.js';
+import { safetyProviders } from './safety/safety.providers.js';
 import { stageList } from './stages.js';
 import { storeProviders } from './stores.js';
 import { CONFIG, METERED_TURNS, ROUTER, STAGE_LIST } from './tokens.js';
@@ -36,10 +38,18 @@ import { ResponsesGateway } from './websocket/responses.gateway.js';
 /** The front door, wired from its configuration. */
 @Module({})
 export class AppModule {
-  /** @param own providers that take the place of those with the same token, as a router of your own does */
-  static register(config: Config, own: readonly Provider[] = []): DynamicModule {
+  /**
+   * @param own providers that take the place of those with the same token, as a router of your own does
+   * @param safety a classifier of your own: `SafetyModule.register({ classifier: MyClassifier })`
+   */
+  static register(
+    config: Config,
+    own: readonly Provider[] = [],
+    safety: DynamicModule = SafetyModule.register(),
+  ): DynamicModule {
     return {
       module: AppModule,
+      imports: [safety],
       controllers: [
         AdminController,
         CompactController,
@@ -54,6 +64,7 @@ export class AppModule {
       providers: [
         { provide: CONFIG, useValue: config },
         ...storeProviders,
+        ...safetyProviders,
         ...accessProviders,
         ...billingProviders,
         Changes,
@@ -76,12 +87,19 @@ export class AppModule {
         { provide: ImageLoader, useFactory: () => imageLoaderOf(config) },
         {
           provide: STAGE_LIST,
-          inject: [ROUTER, Formats, ImageLoader, METERED_TURNS],
-          useFactory: (router: RouterStrategy, formats: Formats, loader: ImageLoader, turns: MeteredTurns) =>
+          inject: [ROUTER, Formats, ImageLoader, SafetyStage, METERED_TURNS],
+          useFactory: (
+            router: RouterStrategy,
+            formats: Formats,
+            loader: ImageLoader,
+            safety: SafetyStage,
+            turns: MeteredTurns,
+          ) =>
             stageList({
               validation: new ValidationStage(),
               routing: new RoutingStage(router),
               images: new ImagesStage({ routeToken: Routing, loader }),
+              safety,
               rendering: new RenderingStage({
                 formatToken: Routing,
                 encoder: (format) => formats.encoder(format),

@@ -1,4 +1,4 @@
-import type { Provider } from '@nestjs/common';
+import type { DynamicModule, Provider } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { KeyRing, type Principal } from '@turnpike/access';
@@ -32,12 +32,14 @@ const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as con
 
 /**
  * Starts everything and says so on stdout once requests are taken.
+ * @param safety a classifier of one's own, as `SafetyModule.register` takes it
  * @throws ConfigError when the address cannot be used, or the built-in engine does not take its options
  */
 export async function startGateway(
   config: Config,
   simArguments: readonly string[],
   own: readonly Provider[] = [],
+  safety?: DynamicModule,
 ): Promise<void> {
   log.level = config.log;
   const engine = servesSim(config) ? await startSim(simArguments) : undefined;
@@ -45,6 +47,7 @@ export async function startGateway(
   const app = await createGateway(
     engine === undefined ? { ...config, discovery: false } : withSim(config, engine.url),
     own,
+    safety,
   );
   const sockets = socketsOf(app.getHttpServer());
   await app.get(ModelCatalogue).start(sayFound);
@@ -157,12 +160,14 @@ async function close(
 /**
  * The application, listening nowhere yet.
  * @param own providers in the place of the default ones
+ * @param safety a classifier of your own, as `SafetyModule.register` takes it
  */
 export async function createGateway(
   config: Config,
   own: readonly Provider[] = [],
+  safety?: DynamicModule,
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, own), {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.register(config, own, safety), {
     bodyParser: false,
     // What keeps the server from starting is shown by whoever starts it.
     abortOnError: false,

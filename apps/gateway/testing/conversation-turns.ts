@@ -14,6 +14,7 @@ import { Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { configSchema } from '../src/config/schema.js';
 import { stageList } from '../src/stages.js';
+import { testSafety } from './safety.js';
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
 import { TurnService } from '../src/turn/turn.service.js';
@@ -56,6 +57,7 @@ export class Turns {
         return ids;
       },
     };
+    const { safety, gate } = testSafety();
     const { meter, hold } = memoryMeter();
     const router = new CatalogueRouter([
       { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
@@ -64,6 +66,7 @@ export class Turns {
       validation: new ValidationStage(),
       routing: new RoutingStage(router),
       images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
+      safety,
       rendering: new RenderingStage({
         formatToken: Routing,
         encoder: () => counting,
@@ -77,6 +80,7 @@ export class Turns {
       this.responses,
       this.conversations,
       sealer,
+      gate,
       meter,
       configSchema.parse({}),
       router,

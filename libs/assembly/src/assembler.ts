@@ -6,6 +6,7 @@ import {
   type EventType,
   type IncompleteReason,
   type OutputItem,
+  type ResponseExtension,
   type ResponseObject,
   type SampledItem,
   type Usage,
@@ -168,6 +169,11 @@ export class ResponseAssembler {
       else this.#closeItem(event, frames);
     }
     return frames;
+  }
+
+  /** Adds to what this server alone says of the response. */
+  extend(extension: ResponseExtension): void {
+    this.#response = { ...this.#response, turnpike: { ...this.#response.turnpike, ...extension } };
   }
 
   /**

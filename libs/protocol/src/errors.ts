@@ -21,6 +21,11 @@ export const ERRORS = {
     'invalid_request_error',
     'The input is longer than the context window of the model.',
   ],
+  content_blocked: [
+    400,
+    'invalid_request_error',
+    'The input was refused by the content policy of this server.',
+  ],
   template_refused: [
     400,
     'invalid_request_error',
@@ -107,6 +112,11 @@ export const ERRORS = {
     'server_error',
     'The inference engine for this model cannot be reached right now.',
   ],
+  safety_unavailable: [
+    503,
+    'server_error',
+    'The input could not be checked against the content policy right now. Please try again in 5s.',
+  ],
   server_is_overloaded: [
     503,
     'server_error',
@@ -170,6 +180,14 @@ export class ApiError extends Error {
   }
 }
 
+/** Codes that a response fails with as they are. */
+const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+  'content_blocked',
+  'safety_unavailable',
+]);
+
 /**
  * Codes that `response.failed` may carry and what they are called there. Agents retry on `server_error`, and on
  * `rate_limit_exceeded` after the time that its message names, and stop on the others: an engine fault has to be a
@@ -177,7 +195,7 @@ export class ApiError extends Error {
  */
 export function responseErrorCode(code: ErrorCode): string {
   const [status, type] = ERRORS[code];
-  if (code === 'context_length_exceeded' || code === 'insufficient_quota') return code;
+  if (OWN_CODES.has(code)) return code;
   if (status === 429 || code === 'server_is_overloaded') return 'rate_limit_exceeded';
   return type === 'server_error' ? 'server_error' : 'invalid_prompt';
 }

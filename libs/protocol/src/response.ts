@@ -59,8 +59,26 @@ export interface ResponseObject {
   presence_penalty: number;
   frequency_penalty: number;
   access_programs: null;
-  /** Ours: only there when the request, or an item of the chain, brought tools that are never offered. */
-  turnpike?: { dropped_tools: string[] };
+  /** Ours: what no other server says of a response. Only there when there is something to say. */
+  turnpike?: ResponseExtension;
+}
+
+export interface ResponseExtension {
+  /** Types of tools that the request, or an item of the chain, brought and that are never offered. */
+  dropped_tools?: string[];
+  /** What was made of the content policy; left out where none is applied. */
+  safety?: ResponseSafety;
+}
+
+export interface ResponseSafety {
+  /** `unchecked`: some of the chain was never classified, because no classifier answered. */
+  state: 'passed' | 'blocked' | 'unchecked';
+  /** Version of the policy that decided. */
+  policy: string;
+  /** What was found, blocked or only flagged. */
+  categories?: string[];
+  /** Of what is blocked. */
+  where?: 'input' | 'output';
 }
 
 /** A response that has just begun. */

@@ -61,6 +61,14 @@ describe('defaults', () => {
       models: {},
       store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
       images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
+      safety: {
+        input: 'gate',
+        output: 'off',
+        packs: ['default'],
+        failure: 'closed',
+        audit: 'findings',
+        auditText: false,
+      },
       metrics: { host: '127.0.0.1' },
       billing: {
         journal: 'data/journal',

@@ -3,6 +3,7 @@ import { SCOPES } from '@turnpike/access';
 import { ENGINE_KINDS } from '@turnpike/inference';
 import { rowAmount, scaled } from '@turnpike/metering';
 import { z } from 'zod';
+import { classifier } from './classifier-schema.js';
 
 const MIB = 1024 * 1024;
 
@@ -161,6 +162,27 @@ const store = z.strictObject({
   retentionDays: z.number().positive().max(36_500).default(30),
 });
 
+/** What input, and output, is held against: see docs/safety.md. */
+const safety = z.strictObject({
+  /**
+   * `gate`: nothing reaches an engine before its verdict is there. `race`: inference starts beside a classifier, and its
+   * output waits for the verdict.
+   */
+  input: z.enum(['off', 'gate', 'race']).default('gate'),
+  /** Whether what models write is looked through before it is shown. */
+  output: z.enum(['off', 'on']).default('off'),
+  /** Rule packs: `default` for the one that comes with the server, or files. */
+  packs: z.array(z.string().min(1)).default(['default']),
+  /** Asked about what the rules let through; by default nobody is. */
+  classifier: classifier.optional(),
+  /** What happens when the classifier does not answer: `closed` refuses, `open` goes on and says so. */
+  failure: z.enum(['closed', 'open']).default('closed'),
+  /** Decisions that are logged: those that are worth a look, or all. */
+  audit: z.enum(['off', 'findings', 'all']).default('findings'),
+  /** Whether the log shows what was decided about; never of responses with `store: false`. */
+  auditText: z.boolean().default(false),
+});
+
 /** What a tenant, one of its keys or its use of a model may cost. Keys and budgets in SQL stand beside these. */
 const budget = z
   .strictObject({
@@ -302,6 +324,7 @@ export const configSchema = z.strictObject({
   discovery: z.union([z.literal(false), discovery]).prefault({}),
   store: store.prefault({}),
   images: images.prefault({}),
+  safety: safety.prefault({}),
   metrics: metrics.prefault({}),
   billing: billing.prefault({}),
   limits: limits.prefault({}),
@@ -310,6 +333,7 @@ export const configSchema = z.strictObject({
 
 export type Config = z.output<typeof configSchema>;
 export type StoreConfig = Config['store'];
+export type SafetyConfig = Config['safety'];
 export type Limits = Config['limits'];
 export type ModelConfig = Config['models'][string];
 export type EngineConfig = Config['engines'][string];

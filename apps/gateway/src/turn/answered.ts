@@ -1,5 +1,5 @@
 import type { Ending } from '@turnpike/assembly';
-import type { ApiError, Usage } from '@turnpike/protocol';
+import type { ApiError, ResponseSafety, Usage } from '@turnpike/protocol';
 import type { Artifacts, TurnContext, TurnItem } from '@turnpike/turns';
 
 /** What a response ended as, before it is committed. */
@@ -10,6 +10,8 @@ export interface Answered {
   readonly failure?: ApiError | undefined;
   /** Undefined when preparation did not get that far, and nothing can follow. */
   readonly chain?: AnsweredChain | undefined;
+  /** What was made of the content policy; undefined where none is applied. */
+  readonly safety?: ResponseSafety | undefined;
 }
 
 /** A chain with all but the last of an output in it. */

@@ -1,16 +1,17 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf, Images } from '@turnpike/images';
-import type { EngineClient } from '@turnpike/inference';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
-import { ApiError, type TextFormat } from '@turnpike/protocol';
+import { ApiError } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import type { Answered, AnsweredChain } from './answered.js';
+import { boundSchema, schemaOf } from './answer-schema.js';
 import { artifactOf } from './artifact-of.js';
+import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
 import { enginePromptLength } from './engine-prompt.js';
@@ -18,8 +19,10 @@ import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
 import type { EventSink } from './event-sink.js';
 import { generationsOf } from './generations.js';
+import { OutputBlocked, type GuardedAssembler } from './guarded-assembler.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
+import type { SafetyGate } from './safety-gate.js';
 import { sample, type SamplingResult } from './sampling.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
 import { writtenItems } from './written-items.js';
@@ -27,6 +30,7 @@ import { writtenItems } from './written-items.js';
 export interface AnsweringParts {
   readonly pipeline: Pipeline;
   readonly sealer: Sealer;
+  readonly safety: SafetyGate;
   readonly assembler: ResponseAssembler;
   readonly control: ResponseControl;
   readonly lifecycle: TurnLifecycle;
@@ -40,6 +44,7 @@ export interface AnsweringParts {
 }
 
 const INTERRUPTED: Ending = { status: 'incomplete', reason: 'interrupted' };
+const FILTERED: Ending = { status: 'incomplete', reason: 'content_filter' };
 const OUT_OF_BUDGET: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
 
 /**
@@ -52,7 +57,10 @@ export class Answering {
   #turn: TurnContext;
   #artifacts: Artifacts | undefined;
   readonly #output: TurnItem[] = [];
+  readonly #guard: GuardedAssembler;
   #folded = 0;
+  /** Tokens that were generated and not shown, because the verdict was against their input; not in the usage yet. */
+  #withheld = 0;
   /** Calls among what is folded. */
   #callsMade = 0;
   #usage = usageOf(0, 0, 0, undefined);
@@ -64,6 +72,7 @@ export class Answering {
   constructor(turn: TurnContext, parts: AnsweringParts) {
     this.#turn = turn;
     this.#parts = parts;
+    this.#guard = parts.safety.guard(parts.assembler);
     // Of the turn, not of the connection: a signal that lives as long would keep all that were derived from it.
     this.#signal = AbortSignal.any([turn.signal, parts.control.interrupted]);
   }
@@ -73,22 +82,52 @@ export class Answering {
    * @param previous artifacts of the response that the turn was folded behind
    */
   async run(previous: Artifacts | undefined): Promise<Answered> {
+    const { safety } = this.#parts;
+    const answered = await this.#answered(previous);
+    safety.ended(this.#guard, this.#turn);
+    return { ...answered, safety: safety.shown(this.#artifacts, answered.failure, this.#guard) };
+  }
+
+  async #answered(previous: Artifacts | undefined): Promise<Answered> {
+    const { assembler, sink, safety, pipeline } = this.#parts;
     try {
-      this.#artifacts = await this.#parts.pipeline.run(this.#turn, previous, 'preparation');
+      const prepared = await pipeline.run(this.#turn, previous, 'preparation');
+      this.#artifacts = this.#races() ? prepared : await safety.settled(prepared);
       if (this.#parts.money.isHeld) this.#parts.lifecycle.move('held');
       const { ending, failure } = await this.#steps();
       return { ending, failure, usage: this.#usage, chain: this.#chain() };
     } catch (thrown) {
-      const { assembler, sink } = this.#parts;
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
+      if (thrown instanceof OutputBlocked) {
+        return { ending: FILTERED, usage: thrown.usage, chain: this.#chain() };
+      }
       const summary = this.#parts.money.received('compaction');
       const usage =
         this.#usage.total_tokens === 0 ? usageOf(this.#counted, summary, 0, undefined) : this.#usage;
+      // Nothing goes on from a chain whose verdict is not there.
+      const refusal = await this.#refusal();
       const stopped = this.#stopped();
-      if (stopped !== undefined) return { ...stopped, usage, chain: this.#chain() };
-      const failure = ApiError.from(moneyError(thrown));
+      if (stopped !== undefined && refusal === undefined) return { ...stopped, usage, chain: this.#chain() };
+      const failure = refusal ?? ApiError.from(moneyError(thrown));
       return { ending: failedBy(failure), failure, usage };
+    }
+  }
+
+  /** Whether inference starts before the verdict on its input is there. What is compacted is settled first. */
+  #races(): boolean {
+    const { generate, compacts, compactThreshold } = this.#turn.request;
+    return this.#parts.safety.races && generate && !compacts && compactThreshold === undefined;
+  }
+
+  /** Why the chain may not be gone on from, once that is known. */
+  async #refusal(): Promise<ApiError | undefined> {
+    if (this.#artifacts === undefined) return undefined;
+    try {
+      this.#artifacts = await this.#parts.safety.settled(this.#artifacts);
+      return undefined;
+    } catch (thrown) {
+      return ApiError.from(thrown);
     }
   }
 
@@ -144,7 +183,7 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, router, money } = this.#parts;
+    const { assembler, sink, sealer, pipeline, router, safety, money } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
     const turn = this.#turn;
@@ -154,6 +193,7 @@ export class Answering {
       pipeline,
       router,
       sealer,
+      safety,
       money,
       signal: this.#signal,
     });
@@ -195,16 +235,30 @@ export class Answering {
         result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
       }
     }
-    this.#usage = sumOf(before, withoutKnown(result.usage, before));
-    return result;
+    const usage = withoutKnown(result.usage, before);
+    this.#usage = sumOf(before, sumOf(usage, usageOf(0, this.#withheld, 0, undefined)));
+    this.#withheld = 0;
+    return this.#filtered(result);
+  }
+
+  /** The same as far as the content policy lets it: what it does not is not part of the output. */
+  async #filtered(result: SamplingResult): Promise<SamplingResult> {
+    const refusal = await this.#refusal();
+    if (refusal !== undefined) return { ...result, ending: failedBy(refusal), failure: refusal };
+    if (!this.#guard.blocked) return result;
+    const { assembler, sink } = this.#parts;
+    const unfinished = assembler.discardOpen();
+    if (unfinished.length > 0) sink.send(unfinished);
+    return { ...result, ending: FILTERED };
   }
 
   async #sampleOnce(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink, sealer, pipeline, money } = this.#parts;
+    const { assembler, control, sink, sealer, safety, pipeline, money } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
     const route = artifactOf(artifacts, Routing);
-    const { engine, format, contextTokens } = route;
+    const { format, contextTokens } = route;
+    const engine = ClearedEngine.of(artifacts, safety);
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
@@ -217,10 +271,11 @@ export class Answering {
     }
     this.#dispatched();
     this.#parts.onRoute(route);
-    return sample({
+    const result = await sample({
       source: generationsOf({
         turn: this.#turn,
         artifacts,
+        engine,
         pipeline,
         sealer,
         answerSchema,
@@ -236,13 +291,15 @@ export class Answering {
         steered: () => control.steers.length > 0,
       }),
       check: answerCheck(settings.format),
-      assembler,
+      assembler: this.#guard,
       sink,
       money,
       signal: this.#signal,
       interrupted: () => control.interrupted.aborted,
       onFirstChunk: () => this.#streaming(),
     });
+    this.#withheld += engine.withheld;
+    return result;
   }
 
   /**
@@ -268,8 +325,8 @@ export class Answering {
   }
 
   #route(): { engine: string; route: string } {
-    const { engine, engineModel } = artifactOf(this.#known(), Routing);
-    return { engine: engine.name, route: engineModel };
+    const route = artifactOf(this.#known(), Routing);
+    return { engine: route.engine.name, route: route.engineModel };
   }
 
   #images(): number {
@@ -334,7 +391,8 @@ export class Answering {
     request = this.#turn.request,
   ): Promise<void> {
     const turn = this.#turn.next(items, phase, request);
-    this.#artifacts = await this.#parts.pipeline.run(turn, this.#known());
+    const { pipeline, safety } = this.#parts;
+    this.#artifacts = await safety.settled(await pipeline.run(turn, this.#known()));
     this.#turn = turn;
     this.#output.push(...items);
     this.#folded = this.#parts.assembler.items.length;
@@ -379,23 +437,4 @@ export class Answering {
 
 function outputItems(control: ResponseControl): TurnItem[] {
   return control.takeOutputs().map((item) => ({ item }));
-}
-
-/**
- * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
- * same reason, and by that it is known.
- */
-async function boundSchema(
-  engine: EngineClient,
-  schema: Record<string, unknown> | undefined,
-): Promise<Record<string, unknown> | undefined> {
-  if (schema === undefined) return undefined;
-  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
-  return grammars.includes('json') ? schema : undefined;
-}
-
-/** JSON Schema of what a format asks for. */
-function schemaOf(format: TextFormat): Record<string, unknown> | undefined {
-  if (format.type === 'json_schema') return format.schema;
-  return format.type === 'json_object' ? { type: 'object' } : undefined;
 }

@@ -1,5 +1,6 @@
 import { historyOf, KEPT_CHARACTERS, rulesOf, summaryItem, usersOf } from '@turnpike/conversation';
 import {
+  ApiError,
   mintId,
   type CompactionItem,
   type MessageItem,
@@ -14,6 +15,7 @@ import { moneyError } from '../billing/money-error.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf } from './beginning.js';
 import { summarise, type Summary } from './compacting.js';
+import { OutputBlocked } from './guarded-assembler.js';
 import type { TurnParts } from './turn-run.js';
 
 /** A conversation made short: the input of a new one. */
@@ -54,8 +56,8 @@ export async function compactWindow(
   let summary: Summary | undefined;
   let artifacts: Artifacts;
   try {
-    artifacts = await parts.pipeline.run(turn, base?.artifacts);
-    summary = await summarise({ turn, artifacts, ...parts, money, signal });
+    artifacts = await parts.safety.settled(await parts.pipeline.run(turn, base?.artifacts));
+    summary = await summarise({ turn, artifacts, ...parts, money, signal }).catch(refused);
   } catch (thrown) {
     throw moneyError(thrown);
   } finally {
@@ -84,4 +86,11 @@ export async function compactWindow(
     output: [...users, { type: 'compaction', id: mintId('compaction'), encrypted_content }],
     usage,
   };
+}
+
+function refused(thrown: unknown): never {
+  if (!(thrown instanceof OutputBlocked)) throw thrown;
+  throw new ApiError('content_blocked', {
+    message: 'The summary was refused by the content policy of this server.',
+  });
 }

@@ -17,9 +17,11 @@ import {
 } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
+import { ClearedEngine } from './cleared-engine.js';
 import { enginePromptLength } from './engine-prompt.js';
 import { failover } from './failover.js';
 import { generationsOf } from './generations.js';
+import type { SafetyGate } from './safety-gate.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -32,6 +34,7 @@ export interface SummaryInput {
   readonly pipeline: Pipeline;
   readonly router: RouterStrategy;
   readonly sealer: Pick<Sealer, 'saltOf'>;
+  readonly safety: SafetyGate;
   readonly money: TurnMeter;
   readonly signal: AbortSignal;
 }
@@ -48,7 +51,7 @@ export interface Summary {
  * engine finds nearly all of it in its cache.
  * Nobody sees any of it before it is whole, so an engine that fails at it is replaced by another one, once.
  * @throws BudgetExceeded | JournalFull; ApiError context_length_exceeded when a summary does not fit behind it;
- *   compaction_failed; the engine's own
+ *   compaction_failed; the engine's own. OutputBlocked for a summary that may not be shown
  */
 export async function summarise(input: SummaryInput): Promise<Summary> {
   try {
@@ -67,11 +70,22 @@ async function summariseOnce({
   artifacts,
   pipeline,
   sealer,
+  safety,
   money,
   signal,
 }: SummaryInput): Promise<Summary> {
-  const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
-  const source = generationsOf({ turn, artifacts: asked, pipeline, sealer, isLimited: true });
+  const asked = await safety.settled(
+    await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts),
+  );
+  const cleared = ClearedEngine.of(asked, safety);
+  const source = generationsOf({
+    turn,
+    artifacts: asked,
+    engine: cleared,
+    pipeline,
+    sealer,
+    isLimited: true,
+  });
   const generation = await source.begin([], { kind: 'answer' }, SUMMARY_TOKENS);
   const { engine, engineModel, contextTokens } = artifactOf(asked, Routing);
   if (generation === undefined) {
@@ -110,6 +124,7 @@ async function summariseOnce({
   const theirs = source.countsByEngine ? used?.promptTokens : undefined;
   const usage = usageOf(theirs ?? length, sampled, 0, used);
   money.compacted({ cached: usage.input_tokens_details.cached_tokens, cacheWrite: 0 });
+  safety.requireShown(text, usage);
   return { text, usage, artifacts };
 }
 

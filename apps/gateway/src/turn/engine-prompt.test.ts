@@ -9,6 +9,7 @@ import { Pipeline, TurnContext } from '@turnpike/turns';
 import { memoryMeter } from '../../testing/metering.js';
 import { ValidationStage } from '@turnpike/validation';
 import { stageList } from '../stages.js';
+import { testSafety } from '../../testing/safety.js';
 import { enginePrompt } from './engine-prompt.js';
 
 const PIXEL = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
@@ -29,6 +30,7 @@ const { admission, preparation } = stageList({
   validation: new ValidationStage(),
   routing: new RoutingStage(router),
   images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 10_000 }) }),
+  safety: testSafety().safety,
   rendering: new RenderingStage({ formatToken: Routing, encoder: () => encoder, today: () => '2026-01-31' }),
   hold: memoryMeter().hold,
 });

@@ -9,6 +9,7 @@ import { CatalogueRouter, Routing, RoutingStage, type Route } from '@turnpike/ro
 import { Sealer, unpackSampledIds } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { memoryMeter } from '../../testing/metering.js';
+import { testSafety } from '../../testing/safety.js';
 import { configSchema } from '../config/schema.js';
 import { stageList } from '../stages.js';
 import { TurnService } from './turn.service.js';
@@ -51,7 +52,9 @@ function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[
   ]);
   router.replace([{ name: 'm', tiers }]);
   const { meter, hold } = memoryMeter();
+  const { safety, gate } = testSafety();
   const stages = stageList({
+    safety,
     hold,
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
@@ -65,7 +68,7 @@ function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[
   const store = new MemoryResponseStore(1_000_000);
   const conversations = new MemoryConversationStore(1_000);
   const config = configSchema.parse({});
-  const service = new TurnService(stages, store, conversations, sealer, meter, config, router);
+  const service = new TurnService(stages, store, conversations, sealer, gate, meter, config, router);
   const signal = new AbortController().signal;
   const requestOf = (body: Record<string, unknown>) =>
     parseRequest({ model: 'm', input: 'x', ...body }, 'http');

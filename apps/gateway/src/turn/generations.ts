@@ -5,7 +5,8 @@ import type { Artifacts, Pipeline, TurnContext } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
 import { chatRequest } from './chat-request.js';
-import { enginePrompt, engineSettings } from './engine-prompt.js';
+import type { ClearedEngine } from './cleared-engine.js';
+import { engineSettings } from './engine-prompt.js';
 import type { GenerationSource } from './generation.js';
 import { MessageGenerations } from './message-generations.js';
 import { responsesRequest } from './responses-request.js';
@@ -16,6 +17,8 @@ export interface GenerationsInput {
   readonly turn: TurnContext;
   /** Of every stage, behind everything that is to be answered. */
   readonly artifacts: Artifacts;
+  /** Of that chain. */
+  readonly engine: ClearedEngine;
   readonly pipeline: Pipeline;
   readonly sealer: Pick<Sealer, 'saltOf'>;
   /** JSON Schema that the engine binds the answer to. */
@@ -28,8 +31,8 @@ const REQUESTS = { chat: chatRequest, responses: responsesRequest };
 
 /** What makes the requests to the engine of a conversation, in what that engine takes. */
 export function generationsOf(input: GenerationsInput): GenerationSource {
-  const { turn, artifacts, pipeline, sealer, answerSchema, isLimited } = input;
-  const { engine, format, contextTokens } = artifactOf(artifacts, Routing);
+  const { turn, artifacts, engine, pipeline, sealer, answerSchema, isLimited } = input;
+  const { format, contextTokens } = artifactOf(artifacts, Routing);
   const { request } = turn;
   const { api } = format;
   if (api === undefined) {
@@ -39,7 +42,7 @@ export function generationsOf(input: GenerationsInput): GenerationSource {
       format,
       tools: [...request.tools, ...addedTools],
       request: engineSettings(turn, artifacts, sealer),
-      promptWith: (ending) => enginePrompt(artifacts, ending),
+      promptWith: (ending) => engine.prompt(ending),
       contextTokens,
       answerSchema,
     });
@@ -52,6 +55,6 @@ export function generationsOf(input: GenerationsInput): GenerationSource {
     engine,
     behind,
     requestFor: (known, opening, maxTokens) =>
-      REQUESTS[api](request, known, opening, isLimited ? maxTokens : undefined),
+      engine.messages(() => REQUESTS[api](request, known, opening, isLimited ? maxTokens : undefined)),
   });
 }

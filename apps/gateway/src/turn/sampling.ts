@@ -1,4 +1,4 @@
-import type { Ending, ResponseAssembler } from '@turnpike/assembly';
+import type { Ending } from '@turnpike/assembly';
 import type { EngineUsage, MessageFinish } from '@turnpike/inference';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import type { AnswerCheck } from '@turnpike/validation';
@@ -6,6 +6,7 @@ import type { SamplingMeter } from '../billing/turn-money.js';
 import { failedBy, stopReason } from './ending.js';
 import type { EventSink } from './event-sink.js';
 import type { Generation, GenerationSource } from './generation.js';
+import type { OutputAssembler } from './guarded-assembler.js';
 import { answerFault, type OutputRules } from './output-rules.js';
 import { usageOf } from './usage.js';
 
@@ -20,7 +21,7 @@ export interface SamplingInput {
   readonly rules: OutputRules;
   /** What a completed answer has to pass. */
   readonly check?: AnswerCheck | undefined;
-  readonly assembler: ResponseAssembler;
+  readonly assembler: OutputAssembler;
   readonly sink: EventSink;
   /** Counts what the engine gives, and knows when the budget ends. */
   readonly money: SamplingMeter;
@@ -136,6 +137,7 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
         if (frames.length > 0) sink.send(frames);
         // Leaving the loop ends the engine's request.
         if (stop) return { finish: 'stop', sampled, isEmpty, usage };
+        if (assembler.blocked === true) return { finish: 'abort', sampled, isEmpty, usage };
       }
       if (held !== undefined) await held;
       if (money.isExhausted) {

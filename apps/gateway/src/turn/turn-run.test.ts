@@ -10,6 +10,7 @@ import { Sealer } from '@turnpike/sealing';
 import { ValidationStage } from '@turnpike/validation';
 import { configSchema } from '../config/schema.js';
 import { stageList } from '../stages.js';
+import { testSafety } from '../../testing/safety.js';
 import { memoryMeter } from '../../testing/metering.js';
 import type { BackgroundTurn, TurnInput } from './turn-input.js';
 import { TurnService } from './turn.service.js';
@@ -54,11 +55,13 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
   const router = new CatalogueRouter([
     { model: 'm', engineModel: 'm', format, contextTokens: 10_000, engine },
   ]);
+  const { safety, gate } = testSafety();
   const { meter, hold } = memoryMeter();
   const stages = stageList({
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
     images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
+    safety,
     rendering: new RenderingStage({
       formatToken: Routing,
       encoder: () => encoder,
@@ -72,6 +75,7 @@ function service(store: MemoryResponseStore, engine: EngineClient): TurnService 
     store,
     new MemoryConversationStore(1_000_000),
     sealer,
+    gate,
     meter,
     configSchema.parse({}),
     router,

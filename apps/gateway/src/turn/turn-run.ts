@@ -16,12 +16,14 @@ import { failedBy } from './ending.js';
 import { settle } from '../billing/turn-money.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
+import type { SafetyGate } from './safety-gate.js';
 import { logTurn, type FinishedTurn } from './turn-log.js';
 import { countTurn } from './turn-metrics.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 
 export interface TurnParts extends BeginningParts {
   readonly pipeline: Pipeline;
+  readonly safety: SafetyGate;
   readonly meter: Meter;
   readonly router: RouterStrategy;
   /** Silence after which a sign of life is sent, in ms. */
@@ -63,7 +65,7 @@ export class TurnRun {
       this.#lifecycle.move('admitted');
       return await this.#admitted(turn, beginning, admitted);
     } catch (thrown) {
-      if (request.previousResponseId !== undefined) this.#evict(request.previousResponseId);
+      if (!isRefusedContent(thrown)) this.#evict(request.previousResponseId);
       throw thrown;
     } finally {
       signal.removeEventListener('abort', onGone);
@@ -154,7 +156,7 @@ export class TurnRun {
     turn: TurnContext,
     beginning: Beginning,
     assembler: ResponseAssembler,
-    { usage, chain, control, ...result }: Ended,
+    { usage, chain, control, safety, ...result }: Ended,
     money: TurnMeter,
   ): Promise<TurnOutcome> {
     const { sink, request, background, signal } = this.#input;
@@ -162,6 +164,7 @@ export class TurnRun {
     let { ending, failure } = result;
     if (background !== undefined && signal.aborted && isCutOff(ending)) ending = background.cutOff();
     let node: ResponseNode | undefined;
+    if (safety !== undefined) assembler.extend({ safety });
     assembler.end(ending, usage, Math.floor(Date.now() / 1000));
     if (!isOver(ending) && chain !== undefined && this.#isKept()) {
       try {
@@ -173,9 +176,7 @@ export class TurnRun {
       }
     }
     if (isOver(ending) && request.store) await keep({ assembler, beginning, input: this.#input, store });
-    if (ending.status === 'failed' && request.previousResponseId !== undefined) {
-      this.#evict(request.previousResponseId);
-    }
+    if (ending.status === 'failed' && !isRefusedContent(failure)) this.#evict(request.previousResponseId);
     // Before the client reads how it ended: what it was told is what is billed, whatever happens next.
     const isBilled = settle(money, turn, { ending, usage, gone: signal.aborted });
     this.#lifecycle.move(this.#input.signal.aborted ? 'cancelled' : ending.status);
@@ -203,9 +204,9 @@ export class TurnRun {
   }
 
   /** A continuation that failed takes its parent out of the connection's cache; one whose client left does not. */
-  #evict(parentId: string): void {
+  #evict(parentId: string | undefined): void {
     const { connection, signal } = this.#input;
-    if (!signal.aborted) connection?.cache.failed(parentId, connection.lane);
+    if (!signal.aborted && parentId !== undefined) connection?.cache.failed(parentId, connection.lane);
   }
 }
 
@@ -218,6 +219,13 @@ function isSteerable(request: ResponseRequest): boolean {
 /** Whether a response ends in a way that nothing can follow. */
 function isOver({ status }: Ending): boolean {
   return status === 'failed' || status === 'cancelled';
+}
+
+/** Whether it was for its content: the client can leave that out, and go on from where it was. */
+function isRefusedContent(thrown: unknown): boolean {
+  return (
+    thrown instanceof ApiError && (thrown.code === 'content_blocked' || thrown.code === 'safety_unavailable')
+  );
 }
 
 /** Whether a response ends because its signal did. */

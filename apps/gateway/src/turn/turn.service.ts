@@ -13,6 +13,7 @@ import { admit } from './admit.js';
 import { mayUse, unknownModel } from './allowed-model.js';
 import { compactWindow, type CompactedWindow } from './compact-window.js';
 import { expandReferences } from './item-references.js';
+import { SafetyGate } from './safety-gate.js';
 import { countInputTokens } from './token-count.js';
 import type { TurnInput, TurnOutcome } from './turn-input.js';
 import { TurnRun, type TurnParts } from './turn-run.js';
@@ -27,6 +28,7 @@ export class TurnService {
     @Inject(STORE) store: ResponseStore,
     @Inject(CONVERSATIONS) conversations: ConversationStore,
     @Inject(Sealer) sealer: Sealer,
+    @Inject(SafetyGate) safety: SafetyGate,
     @Inject(METER) meter: Meter,
     @Inject(CONFIG) config: Config,
     @Inject(ROUTER) router: RouterStrategy,
@@ -38,6 +40,7 @@ export class TurnService {
       store,
       conversations,
       sealer,
+      safety,
       replays: new ReplayIndex(config.limits.replayBytes),
       keepAliveMs: config.limits.keepAliveMs,
       echoBytes: config.limits.echoBytes,

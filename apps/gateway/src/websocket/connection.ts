@@ -181,20 +181,24 @@ export class Connection {
   }
 
   async #run(lane: LaneId, body: unknown): Promise<void> {
+    let hadHeld = false;
     try {
       const request = await this.#parts.turns.read(body, 'websocket', this.#current());
       const held = this.#steering.heldFor(request, lane);
+      hadHeld = held.length > 0;
       const outcome =
         held.length === 0
           ? await this.#turn(lane, request)
           : await this.#turn(lane, { ...request, input: [...held, ...request.input] }, held.length);
-      if (held.length > 0 && outcome.failure === undefined) this.#steering.heard(request);
+      if (held.length > 0) this.#heard(request, outcome.failure);
       await this.#follow(lane, request, outcome);
     } catch (thrown) {
       // A turn that ended because its client left has nobody to tell, and nothing went wrong.
       const error = ApiError.from(thrown);
       if (!this.#gone.signal.aborted) this.#refuse(error, lane);
-      if (error.code === 'previous_response_not_found') this.#steering.lost(body);
+      const isRefused = error.code === 'content_blocked' && hadHeld;
+      // Steering input that is refused would have every request refused that it is put in front of.
+      if (error.code === 'previous_response_not_found' || isRefused) this.#steering.lost(body);
     }
     // The next turn of a client that does not read waits like its events do.
     await this.#parts.outbox.ready();
@@ -202,6 +206,12 @@ export class Connection {
     const next = this.#lanes.finish(lane);
     if (next !== undefined) void this.#run(next.lane, parseJson(next.job.text));
     else if (this.#lanes.running === 0) this.#idled();
+  }
+
+  /** What became of steering input that was put in front of a request. */
+  #heard(request: ResponseRequest, failure: ApiError | undefined): void {
+    if (failure === undefined) this.#steering.heard(request);
+    else if (failure.code === 'content_blocked') this.#steering.drop(request.previousResponseId);
   }
 
   /** Runs the responses that follow by themselves from what the client said while the one before ran. */

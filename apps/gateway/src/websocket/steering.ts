@@ -55,9 +55,13 @@ export class Steering {
     if (previousResponseId !== undefined) this.#held.delete(previousResponseId);
   }
 
-  /** What a request wanted to continue is gone, and with it the place of what waited for such a request. */
+  /** What a request wanted to continue cannot be, and with it the place of what waited for such a request is gone. */
   lost(body: unknown): void {
-    const id = (body as { previous_response_id?: unknown }).previous_response_id;
+    this.drop((body as { previous_response_id?: unknown }).previous_response_id);
+  }
+
+  /** The same, by the response behind which it was to be heard. */
+  drop(id: unknown): void {
     const held = typeof id === 'string' ? this.#held.get(id) : undefined;
     if (held === undefined || typeof id !== 'string') return;
     this.#held.delete(id);

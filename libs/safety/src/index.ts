@@ -1,0 +1,16 @@
+export { CATEGORIES, ITEM_KINDS, type Action, type Category, type ItemKind } from './categories.js';
+export { RULES_ALONE, type ClassifierRequest, type ClassifierStrategy } from './classifier.js';
+export { OutputScanner } from './output-scanner.js';
+export { safetyPolicy, type PolicyOptions, type SafetyPolicy } from './policy.js';
+export { parseRulePack, readRulePack, RulePackError, type RulePack } from './rule-pack.js';
+export { RuleSet, type Rule } from './rule-set.js';
+export { Safety, SafetyStage, type SafetyDecision, type SafetyStageOptions } from './safety.stage.js';
+export { Scanner } from './scanner.js';
+export type { SafetyState } from './state.js';
+export { headTexts, itemTexts, type VisibleText } from './texts.js';
+export { ContentBlocked, type Finding, type SafetyOutcome, type Verdict } from './verdict.js';
+export { CLASSIFIER, SafetyModule, type SafetyModuleOptions } from './safety.module.js';
+export { Cascade } from './adapters/cascade.js';
+export { ChatGuard } from './adapters/chat-guard.js';
+export { LLAMA_GUARD, safeguard } from './adapters/dialects.js';
+export { ModerationsClassifier } from './adapters/moderations.js';

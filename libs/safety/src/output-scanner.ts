@@ -1,0 +1,247 @@
+import { isCallHeader, type OutputEvent, type OutputHeader } from '@turnpike/formats';
+import { Automaton } from './automaton.js';
+import type { Category, ItemKind } from './categories.js';
+import { DROPPED, foldedForm, foldedUnit, isHighSurrogate, isLowSurrogate } from './fold.js';
+import { MAX_RUN, MIN_RUN, openRun } from './hidden.js';
+import { NearPhrases } from './near-phrases.js';
+import { pairForm, Scanner, tailOf, type Hit } from './scanner.js';
+import type { RuleSet } from './rule-set.js';
+import type { Finding } from './verdict.js';
+
+/** Characters that are held back at most: a model that fills a phrase with blanks is still found out, but not hidden whole. */
+export const MOST_HELD = 1_024;
+
+/**
+ * Looks through what a model writes, item by item, and lets it go as far as nothing in it can become a match any more. Any
+ * chunking gives the same verdict. Used for one output.
+ */
+export class OutputScanner {
+  readonly #scanner: Scanner;
+  readonly #rules: RuleSet;
+  readonly #near = new NearPhrases({});
+  readonly #findings: Finding[] = [];
+  /** Raw places of the last folded units. */
+  readonly #places = new Int32Array(MOST_HELD);
+  /** From how many characters on a run that has not ended is held. */
+  readonly #heldRun: number;
+  #exact = Automaton.START;
+  #folded = Automaton.START;
+  #units = 0;
+  #high = 0;
+  /** Characters read, released, and read when the item began. */
+  #read = 0;
+  #released = 0;
+  #start = 0;
+  #kind: ItemKind = 'assistant';
+  /** What is not released yet. */
+  #open: Extract<OutputEvent, { kind: 'open' }> | undefined;
+  #text = '';
+  /** The end of what was read, and how much of it has been looked at for more than words. */
+  #tail = '';
+  #seen = 0;
+  #blocked = false;
+  #most = 0;
+
+  constructor(rules: RuleSet) {
+    this.#rules = rules;
+    this.#scanner = new Scanner(rules);
+    this.#heldRun = rules.holdsRuns ? 1 : MIN_RUN;
+  }
+
+  /** Version of the rules. */
+  get version(): string {
+    return this.#rules.version;
+  }
+
+  /** Whether something was found that may not be shown. */
+  get blocked(): boolean {
+    return this.#blocked;
+  }
+
+  get findings(): readonly Finding[] {
+    return this.#findings;
+  }
+
+  get categories(): readonly Category[] {
+    return [...new Set(this.#findings.map(({ category }) => category))].sort();
+  }
+
+  /** Characters that were read. */
+  get characters(): number {
+    return this.#read;
+  }
+
+  /** The most characters that were held back at once. */
+  get mostHeld(): number {
+    return this.#most;
+  }
+
+  /** The events that may be shown. Nothing, from the moment that something may not. */
+  take(events: readonly OutputEvent[]): OutputEvent[] {
+    const shown: OutputEvent[] = [];
+    for (const event of events) {
+      if (event.kind === 'open') this.#begin(event);
+      else if (event.kind === 'text') this.#feed(event.text, shown);
+      else this.#end(event, shown);
+      if (this.#blocked) return [];
+    }
+    return shown;
+  }
+
+  /** What was not released of an item is dropped with it. */
+  discardOpen(): void {
+    this.#open = undefined;
+    this.#text = '';
+    this.#released = this.#read;
+  }
+
+  /** Looks through a text that nothing is shown of before its end. */
+  whole(text: string): void {
+    this.take([{ kind: 'text', text }]);
+    if (!this.#blocked) this.#look(this.#tail.length);
+  }
+
+  #begin(event: Extract<OutputEvent, { kind: 'open' }>): void {
+    const { header } = event;
+    this.#kind = kindOf(header);
+    // The name of a tool is the model's own word.
+    if (isCallHeader(header)) this.#scan(`${header.namespace ?? ''}${header.name}`);
+    this.#open = event;
+    this.#start = this.#read;
+    this.#released = this.#read;
+  }
+
+  #feed(text: string, shown: OutputEvent[]): void {
+    this.#text += text;
+    this.#scan(text);
+    if (this.#blocked || !this.#look(openEnd(this.#tail))) return;
+    this.#release(this.#holdFrom(), shown);
+    this.#trim();
+    this.#most = Math.max(this.#most, this.#text.length);
+  }
+
+  #end(event: OutputEvent, shown: OutputEvent[]): void {
+    if (!this.#look(this.#tail.length)) return;
+    this.#release(this.#read, shown);
+    if (this.#open !== undefined) shown.push(this.#open);
+    this.#open = undefined;
+    shown.push(event);
+  }
+
+  /** Runs the automata over more of the text. */
+  #scan(text: string): void {
+    const { exact: plain } = this.#rules;
+    for (let at = 0; at < text.length; at += 1) {
+      const unit = text.charCodeAt(at);
+      this.#exact = plain.step(this.#exact, unit);
+      if (plain.matches(this.#exact)) this.#matched(plain, this.#exact);
+      const one = foldedUnit(unit);
+      if (one !== undefined && one !== DROPPED) this.#step(one);
+      else if (one === undefined && !isHighSurrogate(unit)) {
+        const form = isLowSurrogate(unit) ? pairForm(this.#high, unit) : foldedForm(unit);
+        for (let index = 0; index < form.length; index += 1) this.#step(form.charCodeAt(index));
+      }
+      this.#high = unit;
+      this.#read += 1;
+    }
+    this.#tail += text;
+  }
+
+  #step(unit: number): void {
+    const { folded } = this.#rules;
+    this.#folded = folded.step(this.#folded, unit);
+    this.#places[this.#units % MOST_HELD] = this.#read;
+    this.#units += 1;
+    if (folded.matches(this.#folded)) this.#matched(folded, this.#folded);
+  }
+
+  #matched(automaton: Automaton, state: number): void {
+    for (const id of automaton.matchesAt(state)) {
+      const meaning = this.#rules.meanings[id];
+      if (meaning === undefined) continue;
+      const { rule, part, encoding: how } = meaning;
+      this.#found({ rule, part, how, at: this.#units });
+    }
+  }
+
+  /**
+   * Looks at the tail for what is more than words, up to what may still go on.
+   * @returns whether nothing was found that may not be shown
+   */
+  #look(end: number): boolean {
+    if (end > this.#seen) {
+      for (const hit of this.#scanner.look(this.#tail.slice(0, end), this.#seen)) this.#found(hit);
+      this.#seen = end;
+    }
+    return !this.#blocked;
+  }
+
+  /** Forgets what nothing can go on from. */
+  #trim(): void {
+    const kept = tailOf('', this.#tail);
+    this.#seen = Math.max(0, this.#seen - (this.#tail.length - kept.length));
+    this.#tail = kept;
+  }
+
+  #found(hit: Hit): void {
+    const rule = this.#rules.rules[hit.rule];
+    const action = rule?.actions[this.#kind];
+    if (rule === undefined || action === undefined || action === 'off') return;
+    if (hit.part !== -1 && !this.#near.complete(hit, rule, hit.at)) return;
+    if (action === 'block') this.#blocked = true;
+    const isKnown = this.#findings.some(({ by, action: known }) => by === rule.id && known === action);
+    if (!isKnown)
+      this.#findings.push({
+        by: rule.id,
+        category: rule.category,
+        action,
+        kind: this.#kind,
+        path: 'output',
+        how: hit.how,
+      });
+  }
+
+  /** The first character that may be part of a match yet to come. */
+  #holdFrom(): number {
+    const { exact, folded, holds } = this.#rules;
+    if (!holds) return this.#read;
+    const units = folded.held[this.#folded] ?? 0;
+    const place = units === 0 ? this.#read : (this.#places[(this.#units - units) % MOST_HELD] ?? this.#read);
+    const open = openEnd(this.#tail);
+    const run = this.#tail.length - open;
+    const isHeld = run >= this.#heldRun && run < MAX_RUN;
+    return Math.min(
+      this.#read - (exact.held[this.#exact] ?? 0),
+      place,
+      isHeld ? this.#read - run : this.#read,
+    );
+  }
+
+  #release(end: number, shown: OutputEvent[]): void {
+    const least = Math.max(this.#start, this.#released, this.#read - MOST_HELD);
+    const to = Math.max(end, least);
+    let count = to - this.#released;
+    if (isHighSurrogate(this.#text.charCodeAt(count - 1)) && to < this.#read) count -= 1;
+    if (count <= 0) return;
+    if (this.#open !== undefined) shown.push(this.#open);
+    this.#open = undefined;
+    shown.push({ kind: 'text', text: this.#text.slice(0, count) });
+    this.#text = this.#text.slice(count);
+    this.#released += count;
+  }
+}
+
+/** Where what a text ends with may still go on: a run of letters and digits, or a number with its separators. */
+function openEnd(text: string): number {
+  let at = openRun(text);
+  const isNumber = (unit: number) => (unit >= 48 && unit <= 57) || unit === 32 || unit === 45;
+  let number = text.length;
+  while (number > 0 && isNumber(text.charCodeAt(number - 1))) number -= 1;
+  if (/\d/.test(text.slice(number))) at = Math.min(at, number);
+  return at;
+}
+
+function kindOf(header: OutputHeader): ItemKind {
+  if (header.type === 'message') return 'assistant';
+  return header.type === 'reasoning' ? 'reasoning' : 'tool_call';
+}

@@ -1,0 +1,83 @@
+import { parseItem, type Item, type ResponseRequest } from '@turnpike/protocol';
+import { TurnContext, type TurnItem, type WorkUnit } from '@turnpike/turns';
+import { parseRulePack, readRulePack } from '../rule-pack.js';
+import { RuleSet } from '../rule-set.js';
+import type { SafetyStage } from '../safety.stage.js';
+import type { SafetyState } from '../state.js';
+
+/** The default rules, and phrases that are blocked beside them. */
+export function testRules(...phrases: readonly string[]): RuleSet {
+  const packs = [readRulePack('default')];
+  if (phrases.length === 0) return new RuleSet(packs);
+  const rules = [{ id: 'own', category: 'hate', action: 'block', phrases }];
+  return new RuleSet([...packs, parseRulePack({ name: 'own', rules }, 'own')]);
+}
+
+export function message(role: string, text: string): Item {
+  return parseItem({ role, content: text }, 'input[0]');
+}
+
+export function given(text: string): TurnItem {
+  return { item: message('user', text) };
+}
+
+/** What a model wrote. */
+export function written(text: string): TurnItem {
+  return { item: message('assistant', text), sampled: { format: 'f', ids: Int32Array.of(1) } };
+}
+
+export interface Chain {
+  readonly state: SafetyState;
+  readonly items: readonly TurnItem[];
+  /** Of the last turn. */
+  readonly work: ReadonlyMap<WorkUnit, number>;
+}
+
+const REQUEST: ResponseRequest = {
+  model: 'm',
+  input: [],
+  tools: [],
+  toolsKey: '[]',
+  toolChoice: 'auto',
+  parallelToolCalls: true,
+  reasoning: {},
+  text: { format: { type: 'text' } },
+  include: [],
+  store: false,
+  generate: true,
+  background: false,
+  stream: true,
+  metadata: {},
+  temperature: 1,
+  topP: 1,
+  topLogprobs: 0,
+  truncation: 'disabled',
+  compacts: false,
+  appends: false,
+};
+
+/** Folds turns, one list of items each: those that a model wrote alone are output. */
+export function foldChain(
+  stage: SafetyStage,
+  turns: readonly (readonly TurnItem[])[],
+  { parent, request }: { parent?: Chain; request?: Partial<ResponseRequest> } = {},
+): Chain {
+  let chain = parent;
+  for (const items of turns) {
+    const history = chain?.items ?? [];
+    const phase =
+      items.length > 0 && items.every(({ sampled }) => sampled !== undefined) ? 'output' : 'input';
+    const start = {
+      id: 'resp_1',
+      tenant: 't',
+      request: { ...REQUEST, ...request },
+      items,
+      history: () => history,
+    };
+    const turn = new TurnContext(start, phase);
+    const state = stage.advance(chain?.state, turn.viewFor(stage));
+    chain = { state, items: [...history, ...items], work: turn.work };
+  }
+  if (chain === undefined) throw new Error('a chain has at least one turn');
+  return chain;
+}
