@@ -4,14 +4,12 @@ import { parseArgs } from 'node:util';
 import { fetchModel } from './smollm2/fetch.mjs';
 import { CONTEXT_TOKENS, FORMAT, MODEL, startPlatform } from './smollm2/platform.mjs';
 
-/** Of a model that is not SmolLM2: most small ones speak it. */
-const OTHER_FORMAT = 'chatml';
 const HELP = `Starts the platform with SmolLM2-135M-Instruct, a real and very small model, as '${MODEL}'
 
 Usage: npm run start:smollm2 [-- --gguf FILE [--format NAME]] [--context N]
 
   --gguf FILE    another model, instead of the one that is fetched
-  --format NAME  how that one is written and read, as models.NAME.format in the configuration (default ${OTHER_FORMAT})
+  --format NAME  how that one is written and read, as models.NAME.format in the configuration (default ${FORMAT})
   --context N    most tokens of prompt and output together (default ${CONTEXT_TOKENS})
   --help         prints this and ends
 
@@ -34,7 +32,7 @@ function options() {
 async function main({ gguf, format, context }) {
   const platform = await startPlatform({
     gguf: gguf === undefined ? await fetchModel() : resolve(gguf),
-    format: format ?? (gguf === undefined ? FORMAT : OTHER_FORMAT),
+    format,
     context: context === undefined ? CONTEXT_TOKENS : Number(context),
     gatewayOutput: (chunk) => process.stdout.write(chunk),
   });

@@ -18,9 +18,12 @@ export class Told {
   }
 }
 
+/** How long a client waits for a turn before it leaves, in ms: one whose gateway was killed may hear nothing. */
+const PATIENCE_MS = 30_000;
+
 /** Runs one turn; returns whether a response began. A gateway that is gone is no error here. */
 export async function runTurn({ url, random, told }) {
-  const tokens = 20 + Math.floor(random() * 160);
+  const tokens = 10 + Math.floor(random() * 80);
   const dice = random();
   const kind =
     dice < 0.55
@@ -51,12 +54,14 @@ export async function runTurn({ url, random, told }) {
 function overSocket(url, body, told, { kind, after, lane }) {
   return new Promise((resolve) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, { handshakeTimeout: 5_000 });
-    let began = false;
+    let began = '';
     let deltas = 0;
     const end = () => {
+      clearTimeout(patience);
       socket.terminate();
-      resolve(began);
+      resolve(began !== '');
     };
+    const patience = setTimeout(end, PATIENCE_MS);
     socket.on('error', end);
     socket.on('close', end);
     socket.on('open', () =>
@@ -66,14 +71,14 @@ function overSocket(url, body, told, { kind, after, lane }) {
       const event = JSON.parse(data.toString());
       told.take(event);
       if (event.type === 'error') return end();
-      if (event.type === 'response.created') began = true;
+      if (event.type === 'response.created') began = event.response.id;
       if (event.type.endsWith('.delta') && deltas++ === after) {
         if (kind === 'leave') return end();
         if (kind === 'cancel')
           socket.send(
             JSON.stringify({
               type: 'response.interrupt',
-              response_id: [...told.begun].at(-1),
+              response_id: began,
               stream_id: lane,
             }),
           );
@@ -85,6 +90,15 @@ function overSocket(url, body, told, { kind, after, lane }) {
 
 async function overHttp(url, body, told, leaveAfter) {
   const gone = new globalThis.AbortController();
+  const patience = setTimeout(() => gone.abort(), PATIENCE_MS);
+  try {
+    return await streamed(url, body, told, { gone, leaveAfter });
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+async function streamed(url, body, told, { gone, leaveAfter }) {
   const answer = await fetch(`${url}/v1/responses`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

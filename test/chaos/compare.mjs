@@ -50,9 +50,11 @@ export async function booksOf(databaseUrl) {
 
 /**
  * Each response once: what the engine produced of it, what it was billed with, and what its client was told.
- * @param cutTokens most that may have been on its way when an engine was cut off
+ * @param cutTokens most that may have been on its way when an engine was cut off: what it produces in the second within
+ *   which it has to notice
+ * @param progressTokens what a gateway that is killed may have received since it last wrote that down
  */
-export function compare({ produced, books, told, cutTokens }) {
+export function compare({ produced, books, told, cutTokens, progressTokens }) {
   const report = {
     responses: produced.size,
     produced: 0,
@@ -84,7 +86,8 @@ export function compare({ produced, books, told, cutTokens }) {
       kind.turns++;
       kind.tokens += difference;
       kind.most = Math.max(kind.most, difference);
-      if (difference < 0 || difference > cutTokens)
+      const most = row.outcome === 'lost' ? progressTokens + cutTokens : cutTokens;
+      if (difference < 0 || difference > most)
         odd(id, `${row.outcome}: produced ${tokens}, billed ${row.output}`);
     } else if (difference === 0) report.exact++;
     else odd(id, `${row.outcome}: produced ${tokens}, billed ${row.output}`);

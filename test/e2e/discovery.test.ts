@@ -37,7 +37,10 @@ async function engine(...args: readonly string[]): Promise<App> {
 /** An engine that lists these, and answers nothing. */
 async function listing(data: readonly object[]): Promise<number> {
   const fake = await FakeEngine.start(({ response }) => void response.writeHead(500).end());
-  fake.pages.set('/v1/models', { object: 'list', data });
+  fake.pages.set('/v1/models', {
+    object: 'list',
+    data: data.map((model) => ({ owned_by: 'vllm', ...model })),
+  });
   stops.push(() => fake.stop());
   return portOf(fake);
 }

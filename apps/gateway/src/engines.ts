@@ -57,7 +57,16 @@ export class Engines implements EngineBoard, OnApplicationShutdown {
   }
 }
 
-function clientOf(name: string, { offersListed: _, apiKeyEnv, ...engine }: EngineConfig): EngineClient {
-  const apiKey = apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv];
-  return createEngine({ name, apiKey, ...engine });
+function clientOf(name: string, { apiKeyEnv, offersListed: _, ...engine }: EngineConfig): EngineClient {
+  return createEngine({ name, apiKey: keyIn(apiKeyEnv), ...engine });
+}
+
+/** What every request to an engine has among its headers, as its client sends them. */
+export function headersFor({ apiKeyEnv, headers }: EngineConfig): Record<string, string> {
+  const key = keyIn(apiKeyEnv);
+  return { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers };
+}
+
+function keyIn(variable: string | undefined): string | undefined {
+  return variable === undefined ? undefined : process.env[variable];
 }

@@ -34,12 +34,17 @@ const SIM_IMAGES = { tokens: 'tiles', base: 85, tile: 170, detail: true } as con
  * Starts everything and says so on stdout once requests are taken.
  * @throws ConfigError when the address cannot be used, or the built-in engine does not take its options
  */
-export async function startGateway(config: Config, simArguments: readonly string[]): Promise<void> {
+export async function startGateway(
+  config: Config,
+  simArguments: readonly string[],
+  own: readonly Provider[] = [],
+): Promise<void> {
   log.level = config.log;
   const engine = servesSim(config) ? await startSim(simArguments) : undefined;
   await requireRedis(config);
   const app = await createGateway(
     engine === undefined ? { ...config, discovery: false } : withSim(config, engine.url),
+    own,
   );
   const sockets = socketsOf(app.getHttpServer());
   await app.get(ModelCatalogue).start(sayFound);

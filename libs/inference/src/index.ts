@@ -8,3 +8,4 @@ export type {
   GrammarKind,
 } from './engine-client.js';
 export { createEngine, ENGINE_KINDS, type EngineKind, type EngineOptions } from './create-engine.js';
+export { takesTokens } from './probe.js';

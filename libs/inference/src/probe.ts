@@ -40,7 +40,12 @@ export async function detectKind(http: EngineHttp, signal: AbortSignal): Promise
   }
   const { data } = fieldsOf(list);
   const owner = fieldsOf(Array.isArray(data) ? data[0] : undefined)['owned_by'];
-  return typeof owner === 'string' && Object.hasOwn(OWNERS, owner) ? OWNERS[owner] : undefined;
+  return typeof owner === 'string' && takesTokens(owner) ? OWNERS[owner] : undefined;
+}
+
+/** Whether a server that names this owner in its list of models takes token ids. */
+export function takesTokens(owner: string): boolean {
+  return Object.hasOwn(OWNERS, owner);
 }
 
 /**

@@ -4,6 +4,9 @@ import type { Turn } from '@turnpike/turns';
 /** What of a turn says how its chain begins. */
 export type ChainBeginning = Pick<Turn, 'tenant' | 'request' | 'items' | 'history'>;
 
+/** Characters of one string that count, with its length: a first item may hold megabytes of an image. */
+const MOST_CHARACTERS = 4_096;
+
 /**
  * What the prompts of a chain begin with, as a short name: its tenant, since engines cache prompts of tenants apart, what
  * stands in the head, and the first item. Chains of one name share the beginning that an engine may have in its cache.
@@ -17,8 +20,13 @@ export function affinityOf(turn: ChainBeginning): string {
   // An id is minted for each request; the prompt does not hold it.
   const shown = first === undefined ? null : { ...first, id: undefined };
   return createHash('sha256')
-    .update(JSON.stringify([tenant, request.instructions ?? null, request.toolsKey, shown]))
+    .update(JSON.stringify([tenant, request.instructions ?? null, request.toolsKey, shown], shortened))
     .digest('base64');
+}
+
+function shortened(_: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= MOST_CHARACTERS) return value;
+  return [value.length, value.slice(0, MOST_CHARACTERS)];
 }
 
 /**

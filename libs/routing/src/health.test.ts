@@ -5,6 +5,7 @@ import { healthAfter, NEW_HEALTH, standingOf, type Health, type HealthEvent } fr
 const FAILED: HealthEvent = { kind: 'failed' };
 const UNREACHABLE: HealthEvent = { kind: 'unreachable' };
 const ANSWERED: HealthEvent = { kind: 'answered' };
+const BEGUN: HealthEvent = { kind: 'begun' };
 const TRIED: HealthEvent = { kind: 'tried' };
 const SEEN: HealthEvent = { kind: 'seen' };
 
@@ -31,6 +32,13 @@ describe('the circuit', () => {
     const trying = healthAfter(open, TRIED, 1000);
     expect([trying.circuit, standingOf(trying, 1000)]).toEqual(['half_open', 'failing']);
     expect(healthAfter(trying, ANSWERED, 1500)).toEqual(NEW_HEALTH);
+  });
+
+  it('closes as soon as the answer begins, and opens for longer if that ends badly', () => {
+    const begun = after(...five(), [1000, TRIED], [1100, BEGUN]);
+    expect([begun.circuit, standingOf(begun, 1100)]).toEqual(['closed', 'ready']);
+    const open = healthAfter(begun, FAILED, 1200);
+    expect([open.circuit, open.retryAt]).toEqual(['open', 3200]);
   });
 
   it('lets another request find out when the first has no answer for long', () => {
@@ -86,7 +94,7 @@ describe('an overload', () => {
 
 it('whatever happens, an engine gets a request again within half a minute, and one answer makes it well', () => {
   const event = fc.oneof(
-    fc.constantFrom(FAILED, UNREACHABLE, ANSWERED, TRIED, SEEN),
+    fc.constantFrom(FAILED, UNREACHABLE, ANSWERED, BEGUN, TRIED, SEEN),
     fc.nat(120_000).map((retryAfterMs): HealthEvent => ({ kind: 'overloaded', retryAfterMs })),
   );
   fc.assert(

@@ -19,7 +19,9 @@ export interface Health {
 }
 
 export type HealthEvent =
-  /** A request began to be answered, or was answered to its end. */
+  /** A request began to be answered. */
+  | { readonly kind: 'begun' }
+  /** A request was answered to its end, or for as long as anybody listened. */
   | { readonly kind: 'answered' }
   /** A request failed, or ended before its end. */
   | { readonly kind: 'failed' }
@@ -60,6 +62,11 @@ export function healthAfter(health: Health, event: HealthEvent, now: number): He
   switch (event.kind) {
     case 'answered':
       return isSpotless(health) ? health : { ...NEW_HEALTH, busyUntil: health.busyUntil };
+    case 'begun':
+      // The circuit need not stay open for as long as a long answer takes. If that ends badly, it opens again at once.
+      return health.circuit === 'closed'
+        ? health
+        : { ...health, circuit: 'closed', failures: FAILURES_TO_OPEN - 1, unreachable: false };
     case 'overloaded': {
       const busyUntil = Math.max(health.busyUntil, now + Math.min(event.retryAfterMs, LONGEST_BUSY_MS));
       return { ...NEW_HEALTH, busyUntil };

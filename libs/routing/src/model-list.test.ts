@@ -33,7 +33,18 @@ describe('a list of models', () => {
   });
 
   it('leaves out what writes nothing and what makes no sense', () => {
-    const ids = ['nomic-embed-text', 'text-embedding-3', 'bge-reranker', 'm', '', 7, null, 'x'.repeat(300)];
+    const ids = [
+      'nomic-embed-text',
+      'text-embedding-3',
+      'bge-reranker',
+      'm',
+      '',
+      7,
+      null,
+      'x'.repeat(300),
+      '\u001b[2J',
+      'a b',
+    ];
     const data = [...ids.map((id) => ({ id })), null, 'm2', { id: 'n', max_model_len: -1, meta: 'x' }];
     expect(listedModels({ data })).toEqual([{ id: 'm' }, { id: 'n' }]);
   });

@@ -9,7 +9,8 @@ export interface ListedModel {
 
 /** More than an engine serves, and fewer than could fill the memory. */
 const MAX_MODELS = 1_000;
-const MAX_ID_CHARACTERS = 256;
+/** A name without blanks and control characters: it is shown on terminals, and asked for in paths. */
+const ID = /^[^\s\p{C}]{1,256}$/u;
 
 /** Models that write nothing: embeddings and rerankers, which Ollama and LM Studio list among the others. */
 const WRITES_NOTHING = /embed|rerank/i;
@@ -26,7 +27,7 @@ export function listedModels(body: unknown): ListedModel[] | undefined {
 
 function listedModel(entry: unknown): ListedModel | undefined {
   const { id, owned_by: ownedBy, max_model_len: length, meta } = fieldsOf(entry) ?? {};
-  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) return undefined;
+  if (typeof id !== 'string' || !ID.test(id)) return undefined;
   return {
     id,
     // llama-server: what the model was trained for, and what was set where it says that too.

@@ -19,8 +19,8 @@ export class RoutingStage implements TurnStage<Route> {
 
   advance(previous: Route | undefined, turn: Turn): Route {
     if (previous?.model === turn.request.model) {
-      // What the model wrote came by this route, whatever has become of its engine since.
-      if (turn.phase === 'output' || this.#router.isCurrent(previous)) return previous;
+      // A turn stays on the route that it was begun on, whatever has become of its engine since.
+      if (turn.begun || this.#router.isCurrent(previous)) return previous;
     }
     turn.count('routes_resolved', 1);
     return this.#router.resolve(turn.request.model, routeQueryOf(turn));

@@ -82,6 +82,15 @@ describe('a watched engine', () => {
     expect(failing.circuits.at(-1)).toBe('closed');
   });
 
+  it('that begins every answer and ends none is unwell, too', async () => {
+    const { engine, run, clock } = watch([CHUNK], new ApiError('engine_error'));
+    for (let request = 0; request < 5; request++) await run();
+    expect([engine.standing, engine.waitMs]).toEqual(['failing', 1000]);
+    clock.ms = 1_000;
+    await run();
+    expect([engine.standing, engine.waitMs]).toEqual(['failing', 2000]);
+  });
+
   it('learns nothing from a client that leaves', async () => {
     const leaving = new AbortController();
     leaving.abort();

@@ -22,7 +22,7 @@ export interface WatchedEngineOptions {
 }
 
 /** An engine whose requests tell how it is. */
-export class WatchedEngine implements EngineClient {
+export class WatchedEngine implements Required<EngineClient> {
   readonly #engine: EngineClient;
   readonly #options: WatchedEngineOptions;
   #health = NEW_HEALTH;
@@ -70,23 +70,24 @@ export class WatchedEngine implements EngineClient {
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
     let begun = false;
     let outcome: Outcome = 'cancelled';
+    let failure: unknown;
     this.#load += 1;
     this.learn({ kind: 'tried' });
     try {
       for await (const chunk of this.#engine.generate(request, signal)) {
-        if (!begun) this.learn({ kind: 'answered' });
+        if (!begun) this.learn({ kind: 'begun' });
         begun = true;
         outcome = 'answered';
         yield chunk;
       }
       outcome = 'answered';
-      this.learn({ kind: 'answered' });
     } catch (thrown) {
       outcome = signal.aborted ? 'cancelled' : outcomeOf(thrown);
-      const event = eventOf(outcome, thrown);
-      if (event !== undefined) this.learn(event);
+      failure = thrown;
       throw thrown;
     } finally {
+      const event = eventOf(outcome, failure);
+      if (event !== undefined) this.learn(event);
       this.#load -= 1;
       this.#options.onOutcome?.(outcome);
     }

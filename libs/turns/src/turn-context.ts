@@ -28,6 +28,7 @@ export class TurnContext {
   readonly items: readonly TurnItem[];
   readonly known: number;
   readonly phase: Turn['phase'];
+  readonly begun: boolean;
   readonly history: () => readonly TurnItem[];
   /** Artifacts made so far in this phase, by stage name; the pipeline writes them. */
   readonly artifacts = new Map<string, unknown>();
@@ -37,7 +38,7 @@ export class TurnContext {
   readonly timings = new Map<string, number>();
   readonly #controller = new AbortController();
 
-  constructor(start: TurnStart, phase: Turn['phase'] = 'input') {
+  constructor(start: TurnStart, phase: Turn['phase'] = 'input', begun = phase === 'output') {
     this.id = start.id;
     this.tenant = start.tenant;
     this.request = start.request;
@@ -45,6 +46,7 @@ export class TurnContext {
     this.known = start.known ?? 0;
     this.history = start.history;
     this.phase = phase;
+    this.begun = begun;
   }
 
   get signal(): AbortSignal {
@@ -62,7 +64,7 @@ export class TurnContext {
    */
   next(items: readonly TurnItem[], phase: Turn['phase'], request = this.request): TurnContext {
     const history = () => [...this.history(), ...this.items];
-    return new TurnContext({ id: this.id, tenant: this.tenant, request, items, history }, phase);
+    return new TurnContext({ id: this.id, tenant: this.tenant, request, items, history }, phase, true);
   }
 
   /** The turn as `stage` sees it. */
@@ -97,6 +99,9 @@ class StageView implements Turn {
   }
   get phase(): Turn['phase'] {
     return this.#context.phase;
+  }
+  get begun(): boolean {
+    return this.#context.begun;
   }
   get signal(): AbortSignal {
     return this.#context.signal;

@@ -33,6 +33,8 @@ export interface Turn {
   readonly known: number;
   /** `input` may be refused by a stage; `output` is what the model did and is always taken in. */
   readonly phase: 'input' | 'output';
+  /** Whether the turn is under way: an earlier step of it has been folded, and what that decided stands. */
+  readonly begun: boolean;
   /** Ends with the client, the deadline or a refusal by another stage. */
   readonly signal: AbortSignal;
   /** Artifact of a stage this one needs. Throws when the stage did not declare the need. */

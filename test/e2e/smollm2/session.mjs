@@ -27,10 +27,12 @@ export class Session {
 
   /**
    * One turn.
-   * @returns the response, and the engine's own counts: `prompt`, `cached` and `output` tokens
+   * @returns the response, its text, and what the engine itself counted for each request that the gateway made for it: the
+   *   first, and the last. They are two where the first output was not the call that it had to be.
    */
   async turn(fields) {
     this.#events.length = 0;
+    const before = (await this.#engineState()).requests;
     const request = { type: 'response.create', model: 'smollm2', store: false, temperature: 0, ...fields };
     this.#socket.send(JSON.stringify(request));
     const last = await this.#terminal();
@@ -41,18 +43,17 @@ export class Session {
       .filter(({ type }) => type === 'response.output_text.delta')
       .map(({ delta }) => delta)
       .join('');
-    const { last: counts } = await (await fetch(`${this.#engineUrl}/debug/state`)).json();
-    return {
-      response: last.response,
-      text,
-      prompt: counts.prompt_tokens,
-      cached: counts.cached_tokens,
-      output: counts.completion_tokens,
-    };
+    const { requests, recent } = await this.#engineState();
+    const made = recent.slice(before - requests);
+    return { response: last.response, text, first: made[0], last: made.at(-1) };
   }
 
   close() {
     this.#socket.close();
+  }
+
+  async #engineState() {
+    return (await fetch(`${this.#engineUrl}/debug/state`)).json();
   }
 
   async #terminal() {

@@ -1,5 +1,7 @@
 /** Requests that are remembered one by one. */
 const REMEMBERED = 100_000;
+/** Of those, how many a snapshot shows. */
+const SHOWN = 32;
 
 /** One request, as far as it has come. */
 export interface RequestRecord {
@@ -66,6 +68,7 @@ export class EngineStats {
       ids_parsed: this.idsParsed,
       slow_bodies: this.slowBodies,
       last: this.last ?? null,
+      recent: this.#latest.slice(-SHOWN),
     };
   }
 }

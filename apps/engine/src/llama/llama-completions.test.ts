@@ -172,6 +172,27 @@ describe('a model from a file, over HTTP', () => {
     expect(cachedOf(again)).toBe(5);
   });
 
+  it('lets a client that stops one answer and asks for another find its prompt', async () => {
+    const llama = new FakeLlama(endless);
+    const client = await start(llama);
+    const { step, waiting } = stepwise(llama);
+    const leaving = new AbortController();
+    const response = client.post({ prompt: [301, 302, 303], max_tokens: 9, stream: true }, leaving.signal);
+    await eventually(() => waiting() === 1);
+    step();
+    await response;
+    await eventually(() => waiting() === 1);
+    leaving.abort();
+    const other = client.stream([301, 302, 303, 304], { max_tokens: 1 });
+    await client.until((state) => state.requests === 2);
+    // The token in hand, which is cut off again; then the new prompt.
+    step();
+    await client.until((state) => state.aborted === 1);
+    llama.beforeEvaluation = async () => undefined;
+    while (waiting() > 0) step();
+    expect(cachedOf(await other)).toBe(3);
+  });
+
   it('lets a client leave that waits for a sequence, or whose prompt is being evaluated', async () => {
     const llama = new FakeLlama(endless);
     const client = await start(llama, { slots: 1 });

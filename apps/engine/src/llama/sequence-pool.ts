@@ -30,6 +30,7 @@ export interface Lease {
 interface Waiting {
   readonly prompt: readonly number[];
   readonly salt: string;
+  readonly signal: AbortSignal;
   readonly take: (entry: KeptSequence, keep: number) => void;
 }
 
@@ -37,6 +38,8 @@ interface Waiting {
 export class SequencePool {
   /** Least recently used first. */
   private readonly idle: KeptSequence[] = [];
+  /** Those that a request generates into, and the signal of its client. */
+  private readonly running = new Map<KeptSequence, AbortSignal>();
   private readonly queue: Waiting[] = [];
 
   constructor(
@@ -91,6 +94,7 @@ export class SequencePool {
       const waiting: Waiting = {
         prompt,
         salt,
+        signal,
         take: (entry, keep) => {
           signal.removeEventListener('abort', leave);
           resolve([entry, keep]);
@@ -105,12 +109,25 @@ export class SequencePool {
 
   private serve(): void {
     for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
-      const choice = chooseSequence(this.idle, next.prompt, next.salt);
-      if (!choice) return;
+      const choice = chooseSequence([...this.idle, ...this.leaving()], next.prompt, next.salt);
+      const at = choice ? this.idle.indexOf(choice.candidate) : -1;
+      // Whoever gives a sequence back serves again.
+      if (!choice || at < 0) return;
       this.queue.shift();
-      this.idle.splice(this.idle.indexOf(choice.candidate), 1);
+      this.idle.splice(at, 1);
+      this.running.set(choice.candidate, next.signal);
       next.take(choice.candidate, choice.keep);
     }
+  }
+
+  /**
+   * Sequences whose clients have left, and that are idle after the token in hand. A client that stops an answer and asks
+   * for another one instead, as a gateway that makes a model call a tool does, is to find its prompt.
+   */
+  private leaving(): KeptSequence[] {
+    const entries = [...this.running].filter(([, signal]) => signal.aborted).map(([entry]) => entry);
+    for (const entry of entries) entry.tokens = entry.sequence.contextTokens;
+    return entries;
   }
 
   private lease(entry: KeptSequence, kept: number, evaluated: () => number): Lease {
@@ -149,6 +166,7 @@ export class SequencePool {
   }
 
   private giveBack(entry: KeptSequence): void {
+    this.running.delete(entry);
     this.idle.push(entry);
     this.serve();
   }

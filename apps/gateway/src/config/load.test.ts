@@ -62,6 +62,13 @@ describe('defaults', () => {
       store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
       images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
       metrics: { host: '127.0.0.1' },
+      billing: {
+        journal: 'data/journal',
+        journalBytes: 256 * MIB,
+        progressTokens: 128,
+        holdOutputTokens: 4096,
+        budgets: [],
+      },
       discovery: { vllm: 8000, sglang: 30_000, llamaServer: 8080, ollama: 11_434, lmStudio: 1234 },
       limits: {
         frameBytes: 16 * MIB,

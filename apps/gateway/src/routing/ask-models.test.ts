@@ -26,7 +26,7 @@ afterEach(async () => {
 function ask(as: RequestListener, timeoutMs = 5_000) {
   answer = as;
   question = new ModelsQuestion(timeoutMs);
-  return question.ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  return question.ask({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
 }
 
 const sends =
@@ -72,7 +72,7 @@ describe('asking an engine for its models', () => {
     question = new ModelsQuestion(5_000);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    expect(await question.ask(`http://127.0.0.1:${port}`)).toEqual({ kind: 'unreachable' });
+    expect(await question.ask({ url: `http://127.0.0.1:${port}` })).toEqual({ kind: 'unreachable' });
     server.listen(0);
   });
 });

@@ -29,13 +29,16 @@ export class ModelsQuestion {
   }
 
   /** @param url base URL of the engine, without `/v1` */
-  async ask(url: string, signal?: AbortSignal): Promise<ModelsAnswer> {
+  async ask(
+    { url, headers }: { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
+    signal?: AbortSignal,
+  ): Promise<ModelsAnswer> {
     // Connecting has its own limit: where it is reached, nobody is there.
     const timeout = AbortSignal.timeout(2 * this.#timeoutMs);
     try {
       const answer = await request(`${url.replace(/\/+$/, '')}/v1/models`, {
         dispatcher: this.#agent,
-        headers: { accept: 'application/json' },
+        headers: { accept: 'application/json', ...headers },
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       });
       const text = await readAtMost(answer.body, MAX_LIST_BYTES);

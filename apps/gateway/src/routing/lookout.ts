@@ -5,6 +5,8 @@ import { Repeating } from './repeating.js';
 export interface LookoutOptions {
   /** Base URL, without `/v1`. */
   readonly url: string;
+  /** Of each question. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly question: Pick<ModelsQuestion, 'ask'>;
   /** The engine there; undefined where there may be none. */
   readonly engine?: WatchedEngine | undefined;
@@ -48,8 +50,8 @@ export class Lookout {
 
   /** Looks once; gives the time until it should again, in ms. */
   async look(): Promise<number> {
-    const { url, question, onFound, onListed } = this.#options;
-    const answer = await question.ask(url, this.#stopped.signal);
+    const { question, onFound, onListed } = this.#options;
+    const answer = await question.ask(this.#options, this.#stopped.signal);
     if (this.#stopped.signal.aborted) return STEADY_MS;
     if (answer.kind === 'list') this.#engine ??= onFound(answer.models);
     const engine = this.#engine;

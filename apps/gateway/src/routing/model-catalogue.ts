@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { takesTokens } from '@turnpike/inference';
 import {
   CatalogueBuilder,
   CatalogueRouter,
@@ -9,7 +10,7 @@ import {
 } from '@turnpike/routing';
 import { setTimeout as delay } from 'node:timers/promises';
 import { engineSchema, replicasOf, type Config } from '../config/schema.js';
-import { Engines } from '../engines.js';
+import { Engines, headersFor } from '../engines.js';
 import { Formats } from '../formats.js';
 import { log } from '../log.js';
 import { CONFIG } from '../tokens.js';
@@ -75,8 +76,14 @@ export class ModelCatalogue implements OnApplicationShutdown {
     };
     this.#lookouts = [
       ...Object.entries(engines).map(
-        ([name, { url }]) =>
-          new Lookout({ ...parts, url, engine: this.#engines.get(name), onFound: () => undefined }),
+        ([name, engine]) =>
+          new Lookout({
+            ...parts,
+            url: engine.url,
+            headers: headersFor(engine),
+            engine: this.#engines.get(name),
+            onFound: () => undefined,
+          }),
       ),
       ...places.map(
         ({ name, port, url }) =>
@@ -94,7 +101,7 @@ export class ModelCatalogue implements OnApplicationShutdown {
       ),
     ];
     const first = Promise.all(this.#lookouts.map((lookout) => lookout.start()));
-    await Promise.race([first, delay(FIRST_LOOK_MS, undefined, { ref: false })]);
+    await Promise.race([first, delay(FIRST_LOOK_MS)]);
   }
 
   onApplicationShutdown(): Promise<void> {
@@ -124,8 +131,9 @@ export class ModelCatalogue implements OnApplicationShutdown {
           (place) => typeof place !== 'string' && place.engine === engine && place.engineModel === id,
         ),
       );
-    return (this.#listed.get(name) ?? []).flatMap(({ id, contextTokens = USUAL_CONTEXT }) => {
-      const format = this.#formats.known(id);
+    const { kind = 'auto' } = this.#config.engines[name] ?? {};
+    return (this.#listed.get(name) ?? []).flatMap(({ id, ownedBy = '', contextTokens = USUAL_CONTEXT }) => {
+      const format = kind !== 'auto' || takesTokens(ownedBy) ? this.#formats.known(id) : undefined;
       return format === undefined || isNamed(id) ? [] : [{ engine, engineModel: id, format, contextTokens }];
     });
   }

@@ -1,9 +1,9 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf, Images } from '@turnpike/images';
+import type { EngineClient } from '@turnpike/inference';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError, type TextFormat } from '@turnpike/protocol';
-import type { EngineClient } from '@turnpike/inference';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
@@ -179,7 +179,7 @@ export class Answering {
     const { money } = this.#parts;
     const before = this.#usage;
     let result = await this.#sampleOnce(read);
-    if (result.failure !== undefined && result.usage.output_tokens === 0 && this.#stopped() === undefined) {
+    if (result.failure !== undefined && result.isEmpty && this.#stopped() === undefined) {
       const length = this.#promptTokens();
       const moved = await failover({
         ...this.#parts,
@@ -208,8 +208,10 @@ export class Answering {
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
     const answerSchema = await boundSchema(engine, schemaOf(settings.format));
-    if (!(await this.#isAfforded(read)))
-      return { ending: OUT_OF_BUDGET, usage: usageOf(0, 0, assembler.reasoningTokens, undefined) };
+    if (!(await this.#isAfforded(read))) {
+      const usage = usageOf(0, 0, assembler.reasoningTokens, undefined);
+      return { ending: OUT_OF_BUDGET, isEmpty: true, usage };
+    }
     this.#dispatched();
     this.#parts.onRoute(route);
     return sample({

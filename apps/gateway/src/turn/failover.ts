@@ -10,6 +10,7 @@ import { enginePromptLength } from './engine-prompt.js';
 const OF_THE_ENGINE: ReadonlySet<ErrorCode> = new Set([
   'engine_error',
   'engine_unavailable',
+  'engine_timeout',
   'server_is_overloaded',
 ]);
 
@@ -37,7 +38,6 @@ export async function failover({
 }: FailoverInput): Promise<Artifacts | undefined> {
   if (!OF_THE_ENGINE.has(failure.code)) return undefined;
   const from = artifactOf(artifacts, Routing);
-  // As an output step: the route is decided, and nothing is asked of the router again.
   const step = turn.next([], 'output');
   const to = router.alternative?.(from, routeQueryOf(step));
   if (to === undefined) return undefined;

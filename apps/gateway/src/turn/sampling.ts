@@ -37,6 +37,8 @@ export interface SamplingResult {
   readonly ending: Ending;
   /** Set when the engine or its model is to blame. */
   readonly failure?: ApiError | undefined;
+  /** Whether nothing was sampled: as far as the response goes, no engine has been asked. */
+  readonly isEmpty: boolean;
   readonly usage: Usage;
 }
 
@@ -45,6 +47,8 @@ interface Generated {
   readonly finish: FinishReason;
   /** Ids sampled, those that were not let through included: the engine produced them all. */
   readonly sampled: number;
+  /** Whether nothing came of it. */
+  readonly isEmpty: boolean;
   readonly usage?: EngineUsage | undefined;
   readonly failure?: ApiError | undefined;
 }
@@ -61,6 +65,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
   let opening = rules.first();
   let sampled = 0;
   let answered = false;
+  let isEmpty = true;
   const onFirstChunk = () => {
     if (!answered) input.onFirstChunk();
     answered = true;
@@ -70,19 +75,22 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     const begun = await input.source.begin(written, opening, input.maxTokens - sampled);
     const generated: Generated =
       begun === undefined
-        ? { finish: 'length', sampled: 0 }
+        ? { finish: 'length', sampled: 0, isEmpty: true }
         : await generate({ ...input, onFirstChunk }, begun);
     // Of a second prompt the engine has nearly all in its cache, and the client sent the first.
     if (sampled === 0) engineUsage = generated.usage;
     sampled += generated.sampled;
+    isEmpty &&= generated.isEmpty;
     let { failure } = generated;
     if (input.money.isExhausted) {
       const ending: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
-      return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
+      const usage = usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage);
+      return { ending, isEmpty, usage };
     }
     if (rules.steered) {
       const ending: Ending = { status: 'incomplete', reason: 'steered' };
-      return { ending, usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage) };
+      const usage = usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage);
+      return { ending, isEmpty, usage };
     }
     if (failure === undefined && generated.finish === 'stop') {
       try {
@@ -96,6 +104,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     return {
       ending: endingOf(generated.finish, failure),
       failure,
+      isEmpty,
       usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage),
     };
   }
@@ -104,6 +113,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
 async function generate(input: SamplingInput, generation: Generation): Promise<Generated> {
   const { rules, assembler, sink, signal, money } = input;
   let sampled = 0;
+  let isEmpty = true;
   let finish: FinishReason | undefined;
   let usage: EngineUsage | undefined;
   let failure: ApiError | undefined;
@@ -116,12 +126,13 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
       if (chunk.finish !== undefined) money.finished();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
+      if (chunk.sampled > 0 || chunk.events.length > 0) isEmpty = false;
       if (chunk.events.length > 0) {
         const { passed, stop } = rules.take(chunk.events);
         const frames = assembler.push(passed);
         if (frames.length > 0) sink.send(frames);
         // Leaving the loop ends the engine's request.
-        if (stop) return { finish: 'stop', sampled, usage };
+        if (stop) return { finish: 'stop', sampled, isEmpty, usage };
       }
       if (held !== undefined) await held;
       if (money.isExhausted) {
@@ -136,14 +147,14 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
     failure = signal.aborted ? stopReason(signal) : ApiError.from(thrown);
   }
   if (finish === 'abort' && !signal.aborted) failure ??= new ApiError('engine_error');
-  // Nothing was sampled: what the prompt opened is nobody's output, and another engine may answer in its place.
-  if (failure !== undefined && sampled === 0) return { finish: 'abort', sampled, usage, failure };
+  // What the prompt opened is nobody's output, and another engine may answer in its place.
+  if (failure !== undefined && isEmpty) return { finish: 'abort', sampled, isEmpty, usage, failure };
   const closing =
     finish === 'abort' && input.interrupted()
       ? assembler.discardOpen()
       : assembler.push(rules.take(generation.close(finish ?? 'abort')).passed);
   if (closing.length > 0) sink.send(closing);
-  return { finish: finish ?? 'abort', sampled, usage, failure };
+  return { finish: finish ?? 'abort', sampled, isEmpty, usage, failure };
 }
 
 function endingOf(finish: FinishReason, failure: ApiError | undefined): Ending {

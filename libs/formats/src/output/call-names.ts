@@ -1,7 +1,7 @@
 import { type Tool } from '@turnpike/protocol';
 import { type CallHeader } from '../format.js';
-import { FUNCTIONS, namespacesOf } from '../tools/namespaces.js';
 import { recipientResolver } from '../harmony/tools.js';
+import { FUNCTIONS, namespacesOf } from '../tools/namespaces.js';
 
 /** What a name in a call stands for. */
 export interface CallNames {

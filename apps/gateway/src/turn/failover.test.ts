@@ -1,0 +1,174 @@
+import { describe, expect, it } from '@jest/globals';
+import { MemoryConversationStore, MemoryResponseStore } from '@turnpike/conversation';
+import { harmony, TokenEncoder, type Format } from '@turnpike/formats';
+import { ImageLoader, ImagesStage } from '@turnpike/images';
+import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
+import { ApiError, parseRequest, type EventFrame } from '@turnpike/protocol';
+import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
+import { CatalogueRouter, Routing, RoutingStage, type Route } from '@turnpike/routing';
+import { Sealer, unpackSampledIds } from '@turnpike/sealing';
+import { ValidationStage } from '@turnpike/validation';
+import { memoryMeter } from '../../testing/metering.js';
+import { configSchema } from '../config/schema.js';
+import { stageList } from '../stages.js';
+import { TurnService } from './turn.service.js';
+
+const format = harmony();
+/** The same family under another name: what it renders is rendered anew. */
+const otherFormat = Object.create(format, { name: { value: 'other' } }) as Format;
+const encoder = new TokenEncoder(format.tokenizer);
+const sealer = new Sealer([Buffer.alloc(32, 1)]);
+const text = (words: string) => [...format.tokenizer.encode(words)];
+
+const THOUGHT = [200005, ...text('analysis'), 200008, ...text('hm'), 200007, 200006, ...text('assistant')];
+const ANSWER: EngineChunk = {
+  ids: [...THOUGHT, 200005, ...text('final'), 200008, ...text('hi'), 200002],
+  finish: 'stop',
+};
+const BEGINNING: EngineChunk = { ids: [200005, ...text('final'), 200008, ...text('hal')] };
+
+/** An engine that gives these chunks and then fails, with the requests it got. */
+function engineOf(name: string, chunks: readonly EngineChunk[], failure?: ApiError) {
+  const requests: GenerateRequest[] = [];
+  const engine: EngineClient = {
+    name,
+    capabilities: () => Promise.reject(new ApiError('engine_unavailable')),
+    async *generate(request) {
+      requests.push(request);
+      yield* chunks;
+      if (failure !== undefined) throw failure;
+    },
+    close: () => Promise.resolve(),
+  };
+  return { engine, requests };
+}
+
+/** A service whose model has these routes, each of them standing in for those before it. */
+function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[]) {
+  const router = new CatalogueRouter();
+  const tiers = routes.map((route) => [
+    { route: { model: 'm', engineModel: 'm', format, contextTokens: 10_000, ...route }, weight: 1 },
+  ]);
+  router.replace([{ name: 'm', tiers }]);
+  const { meter, hold } = memoryMeter();
+  const stages = stageList({
+    hold,
+    validation: new ValidationStage(),
+    routing: new RoutingStage(router),
+    images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000 }) }),
+    rendering: new RenderingStage({
+      formatToken: Routing,
+      encoder: () => encoder,
+      today: () => '2026-01-31',
+    }),
+  });
+  const store = new MemoryResponseStore(1_000_000);
+  const conversations = new MemoryConversationStore(1_000);
+  const config = configSchema.parse({});
+  const service = new TurnService(stages, store, conversations, sealer, meter, config, router);
+  const signal = new AbortController().signal;
+  const requestOf = (body: Record<string, unknown>) =>
+    parseRequest({ model: 'm', input: 'x', ...body }, 'http');
+  const run = async (body: Record<string, unknown> = {}) => {
+    const frames: EventFrame[] = [];
+    const sink = {
+      send: (batch: readonly EventFrame[]) => void frames.push(...batch),
+      ready: () => undefined,
+    };
+    const { response } = await service.run({ request: requestOf(body), tenant: 't', key: 'k', sink, signal });
+    return { response, types: frames.map(({ type }) => type) };
+  };
+  const compact = () => service.compact(requestOf({}), { tenant: 't', key: 'k' }, signal);
+  return { run, store, compact };
+}
+
+const DOWN = new ApiError('engine_unavailable');
+
+describe('an engine that fails before it has sampled anything', () => {
+  it.each(['engine_unavailable', 'engine_error', 'engine_timeout', 'server_is_overloaded'] as const)(
+    'is replaced, and the other one’s answer is counted alone: %s',
+    async (code) => {
+      const alone = await serviceOf(engineOf('b', [ANSWER])).run();
+      const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
+      const { response, types } = await serviceOf(a, b).run();
+      expect(response.status).toBe('completed');
+      expect(response.usage).toEqual(alone.response.usage);
+      expect(types).toEqual(alone.types);
+      expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+      expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
+    },
+  );
+
+  it('is replaced once', async () => {
+    const all = ['a', 'b', 'c'].map((name) => engineOf(name, [], DOWN));
+    const { response } = await serviceOf(...all).run();
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    expect(all.map(({ requests }) => requests.length)).toEqual([1, 1, 0]);
+  });
+
+  it('leaves nothing behind of what was opened for it', async () => {
+    const tools = [{ type: 'function', name: 'f', parameters: {} }];
+    const call: EngineChunk = { ids: [...text('{}'), 200012], finish: 'stop' };
+    const { response, types } = await serviceOf(engineOf('a', [], DOWN), engineOf('b', [call])).run({
+      tools,
+      tool_choice: { type: 'function', name: 'f' },
+      reasoning: { effort: 'none' },
+    });
+    expect(response.output).toMatchObject([{ type: 'function_call', name: 'f', status: 'completed' }]);
+    expect(types.filter((type) => type === 'response.output_item.added')).toHaveLength(1);
+  });
+
+  it('is replaced by one of another format, for which the conversation is rendered anew', async () => {
+    const b = engineOf('b', [ANSWER]);
+    const { run, store } = serviceOf(engineOf('a', [], DOWN), {
+      ...b,
+      format: otherFormat,
+      engineModel: 'n',
+    });
+    const { response } = await run();
+    expect([response.model, b.requests[0]?.model]).toEqual(['m', 'n']);
+    const node = store.load('t', response.id);
+    expect((node?.artifacts.get(Routing.name) as Route).engine.name).toBe('b');
+    expect((node?.artifacts.get(Rendering.name) as Rendered).format).toBe('other');
+    expect(node?.output.map(({ sampled }) => sampled?.format)).toEqual(['other', 'other']);
+    // What its client carries back is read as what it was sampled as.
+    const sealed = response.output.find(({ type }) => type === 'reasoning') as { encrypted_content: string };
+    const opened = sealer.open('t', sealed.encrypted_content);
+    expect(opened.kind === 'opened' && unpackSampledIds(opened.bytes)?.format).toBe('other');
+  });
+
+  it('is not replaced by one whose context the conversation does not fit into', async () => {
+    const b = engineOf('b', [ANSWER]);
+    const { response } = await serviceOf(engineOf('a', [], DOWN), { ...b, contextTokens: 20 }).run();
+    expect(response).toMatchObject({ status: 'failed', error: { message: DOWN.message } });
+    expect(b.requests).toEqual([]);
+  });
+
+  it('is replaced when it was to summarise, too', async () => {
+    const [a, b] = [engineOf('a', [BEGINNING], new ApiError('engine_error')), engineOf('b', [ANSWER])];
+    const window = await serviceOf(a, b).compact();
+    expect(window.output.at(-1)?.type).toBe('compaction');
+    expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+  });
+});
+
+describe('no other engine is asked', () => {
+  it('when something was sampled: the response fails with it', async () => {
+    const b = engineOf('b', [ANSWER]);
+    const { response } = await serviceOf(engineOf('a', [BEGINNING], new ApiError('engine_error')), b).run();
+    expect(response).toMatchObject({
+      status: 'failed',
+      output: [{ type: 'message', status: 'incomplete', content: [{ text: 'hal' }] }],
+      usage: { output_tokens: BEGINNING.ids.length },
+    });
+    expect(b.requests).toEqual([]);
+  });
+
+  it('when the request is at fault', async () => {
+    const b = engineOf('b', [ANSWER]);
+    const refused = engineOf('a', [], new ApiError('context_length_exceeded'));
+    const { response } = await serviceOf(refused, b).run();
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'context_length_exceeded' } });
+    expect(b.requests).toEqual([]);
+  });
+});
