@@ -1,3 +1,4 @@
+import { KeyRing } from '@turnpike/access';
 import { Inject, Injectable, type Provider } from '@nestjs/common';
 import { Booker, DeadLetters, SqlHolds } from '@turnpike/ledger';
 import {
@@ -19,6 +20,7 @@ import type { Config } from '../config/schema.js';
 import { log, shownError } from '../log.js';
 import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
+import { AllBudgets } from './all-budgets.js';
 import { ConfigBudgets } from './config-budgets.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
@@ -64,6 +66,7 @@ export class Billing {
     @Inject(STORES) stores: Stores,
     @Inject(PRICES) prices: PriceBook,
     @Inject(METERED_TURNS) turns: MeteredTurns,
+    @Inject(KeyRing) keys: KeyRing,
   ) {
     const { billing } = config;
     const { ledger, kind } = stores;
@@ -96,7 +99,7 @@ export class Billing {
       turns,
       journal: this.#journals.own,
       prices,
-      budgets: new ConfigBudgets(billing.budgets),
+      budgets: new AllBudgets(new ConfigBudgets(billing.budgets), keys),
       holds: this.#holds,
       progressTokens: billing.progressTokens,
       holdOutputTokens: billing.holdOutputTokens,

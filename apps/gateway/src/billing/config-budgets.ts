@@ -30,7 +30,15 @@ export class ConfigBudgets implements BudgetSource {
 
 const NONE: readonly Budget[] = [];
 
-function subjectOf({ tenant, key, model }: Pick<Configured, 'tenant' | 'key' | 'model'>): BudgetSubject {
+export function subjectOf({
+  tenant,
+  key,
+  model,
+}: {
+  readonly tenant: string;
+  readonly key?: string | undefined;
+  readonly model?: string | undefined;
+}): BudgetSubject {
   if (key !== undefined) return { scope: 'key', tenant, key };
   return model === undefined ? { scope: 'tenant', tenant } : { scope: 'model', tenant, model };
 }
