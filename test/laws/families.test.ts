@@ -105,7 +105,7 @@ function read(format: Format, ids: readonly number[], opened: readonly number[],
     else
       items.push({
         item: itemOf(header, text, `call_${turn}_${items.length}`),
-        sampled: { format: format.name, ids: event.ids },
+        sampled: { format: format.name, ids: event.ids ?? new Int32Array() },
       });
   }
   return items;

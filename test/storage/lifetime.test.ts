@@ -45,7 +45,7 @@ describe.each(KINDS)('how long the store on %s keeps what', (kind) => {
     db.updateTable('responses').set({ expires_at: 1 }).where('id', 'in', ids).execute();
   const idsOf = (nodes: readonly ResponseNode[]) => nodes.map(({ id }) => id);
 
-  describe('a deleted response', () => {
+  describe('D12: a deleted response', () => {
     it('is found no more, and gone with its items when nothing continues it', async () => {
       const nodes = await chainOf(2);
       expect(await store.delete('tenant', at(nodes, 1).id)).toBe(true);

@@ -122,7 +122,7 @@ describe.each(KINDS)('the store on %s', (kind) => {
       expect(found.rendered).toEqual(expected.rendered);
     });
 
-    it('of 2,000 turns takes one statement, and rows that grow with its turns', async () => {
+    it('D12: of 2,000 turns takes one statement, and rows that grow with its turns', async () => {
       const fresh = await databases.connect();
       const steps = Array.from({ length: 2_000 }, (_, index) => ({
         input: [user(`question ${index}`)],

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { harmony, TokenEncoder, type Format } from '@turnpike/formats';
+import { chat, harmony, TokenEncoder, type Format } from '@turnpike/formats';
 import { modelFormat } from './config/model-format.js';
 import type { ModelConfig } from './config/schema.js';
 
@@ -16,6 +16,11 @@ export class Formats implements OnApplicationShutdown {
   /** The format of a model that an engine lists under this name; undefined when it says nothing of that. */
   known(model: string): Format | undefined {
     return GPT_OSS.test(model) ? harmony() : undefined;
+  }
+
+  /** The format of models that are given messages, of which nothing else has to be known. */
+  ofMessages(): Format {
+    return chat();
   }
 
   /** The encoder of a format's vocabulary; formats of one vocabulary share it. */

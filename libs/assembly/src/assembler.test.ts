@@ -75,7 +75,7 @@ describe('the life of a response', () => {
     const response = assembler();
     run(response, [parsed([reasoning('a', 'b', 'c'), message('d'), reasoning('e')])]);
     expect(response.reasoningTokens).toBe(4);
-    expect(response.items.map(({ item, ids }) => [item.type, [...ids]])).toEqual([
+    expect(response.items.map(({ item, ids }) => [item.type, [...(ids ?? [])]])).toEqual([
       ['reasoning', [3]],
       ['message', [1]],
       ['reasoning', [1]],

@@ -18,7 +18,8 @@ import { TEXT_EVENTS, closeItem, contentPart, openItem, type TextEvents } from '
 /** An item of the output with the ids it has in the next prompt. */
 export interface AssembledItem {
   readonly item: OutputItem;
-  readonly ids: Int32Array;
+  /** Undefined for an item that is rendered from what it says. */
+  readonly ids: Int32Array | undefined;
 }
 
 /** How a response ends. */
@@ -236,8 +237,8 @@ export class ResponseAssembler {
     }
   }
 
-  #sealed<T extends SampledItem>(item: T, ids: Int32Array): T {
-    if (item.type !== 'reasoning' || this.#seal === undefined || ids.length === 0) return item;
+  #sealed<T extends SampledItem>(item: T, ids: Int32Array | undefined): T {
+    if (item.type !== 'reasoning' || this.#seal === undefined || !ids?.length) return item;
     return { ...item, encrypted_content: this.#seal(ids) };
   }
 

@@ -23,7 +23,7 @@ describe('historyOf', () => {
     expect(historyOf(undefined)).toEqual([]);
   });
 
-  it('walks a chain of 100,000 responses', () => {
+  it('D12: walks a chain of 100,000 responses', () => {
     const [root, leaf] = longChain(100_000);
     expect(leaf.depth).toBe(100_000);
     const history = historyOf(leaf);

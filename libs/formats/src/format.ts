@@ -79,9 +79,10 @@ export type OutputEvent =
       /**
        * The ids this message has in the next prompt: what the generation prompt opened for it, every id sampled for
        * it (strays around it included) verbatim, and the terminator that history wants (Harmony: `<|end|>` where
-       * `<|return|>` was sampled or nothing was). Empty when nothing of it may stay, as for a call cut short.
+       * `<|return|>` was sampled or nothing was). Empty when nothing of it may stay, as for a call cut short. Undefined
+       * for an output that is no ids: the message is rendered from what it says.
        */
-      ids: Int32Array;
+      ids: Int32Array | undefined;
       /** How many ids were sampled for this message. Over all messages of an output these sum to what was pushed. */
       sampled: number;
       /** False when the output ended inside the message. */
@@ -113,9 +114,14 @@ export interface OutputParser {
 /** What kind of message an item becomes, for formats that drop earlier reasoning. */
 export type SegmentKind = 'reasoning' | 'answer' | 'user' | 'other';
 
+/** APIs whose prompts are messages: `/v1/chat/completions` and `/v1/responses`. */
+export type MessageApi = 'chat' | 'responses';
+
 /** How one model family is written and read. */
 export interface Format {
   readonly name: string;
+  /** The API of the servers that it is for, where those take messages and give text; undefined where they take token ids. */
+  readonly api?: MessageApi | undefined;
   readonly tokenizer: Tokenizer;
   /** Ids that end sampling. */
   readonly stopIds: readonly number[];

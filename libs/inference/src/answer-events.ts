@@ -4,7 +4,7 @@ import { ApiError } from '@turnpike/protocol';
 import { unreadable } from './engine-errors.js';
 import { fieldsOf } from './read-values.js';
 
-const END_OF_STREAM = '[DONE]';
+export const END_OF_STREAM = '[DONE]';
 /** The first event of some servers repeats the whole prompt, which is ours already and would be parsed for nothing. */
 const PROMPT_ECHO = '"prompt_token_ids":[';
 
@@ -44,8 +44,8 @@ export function readEvents(events: readonly string[], reader: EventReader, finis
   return { chunk: { ids, ...(lost > 0 ? { lost } : {}), finish, usage }, failure, beyond };
 }
 
-/** @throws SyntaxError; ApiError for what is no object */
-function parseEvent(data: string): Readonly<Record<string, unknown>> {
+/** An event as an object. @throws SyntaxError; ApiError for what is no object */
+export function parseEvent(data: string): Readonly<Record<string, unknown>> {
   const echo = data.indexOf(PROMPT_ECHO);
   const text =
     echo === -1 ? data : data.slice(0, echo + PROMPT_ECHO.length) + data.slice(data.indexOf(']', echo));

@@ -1,11 +1,20 @@
+import { ApiError } from '@turnpike/protocol';
 import type { EngineClient } from './engine-client.js';
-import type { TokenKind } from './probe.js';
+import { MessageClient, PATHS } from './message-client.js';
+import type { MessageRequest } from './messages.js';
 import { TokenEngine } from './token-engine.js';
+import { EngineHttp } from './transport/engine-http.js';
 
 /** What an engine can be configured as; `auto` asks it. */
-export const ENGINE_KINDS = ['auto', 'vllm', 'sglang', 'llama-server', 'tensorrt-llm'] as const satisfies (
-  TokenKind | 'auto'
-)[];
+export const ENGINE_KINDS = [
+  'auto',
+  'vllm',
+  'sglang',
+  'llama-server',
+  'tensorrt-llm',
+  'chat',
+  'responses',
+] as const;
 export type EngineKind = (typeof ENGINE_KINDS)[number];
 
 export interface EngineOptions {
@@ -28,15 +37,40 @@ export interface EngineOptions {
 
 /** A client for an inference server. Nothing is sent before the first request. */
 export function createEngine(options: EngineOptions): EngineClient {
-  const { apiKey, headers = {} } = options;
+  const { name, url, idleTimeoutMs, kind = 'auto', apiKey, headers = {}, structuredOutputs = true } = options;
   const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  return new TokenEngine({
-    name: options.name,
-    url: options.url,
-    kind: options.kind ?? 'auto',
-    headers: { ...authorization, ...headers },
-    idleTimeoutMs: options.idleTimeoutMs,
-    structuredOutputs: options.structuredOutputs ?? true,
-    images: options.images === 'content_parts',
-  });
+  const http = new EngineHttp({ url, idleTimeoutMs, headers: { ...authorization, ...headers } });
+  const messages = new MessageClient(http);
+  const shared = {
+    name,
+    converse: (request: MessageRequest, signal: AbortSignal) => messages.converse(request, signal),
+    close: () => http.close(),
+  };
+  if (kind === 'chat' || kind === 'responses') {
+    const capabilities = { ...MESSAGES_ONLY, api: PATHS[kind], cachedCount: true };
+    return {
+      ...shared,
+      takesImages: true,
+      capabilities: () => Promise.resolve(capabilities),
+      generate: () => {
+        throw new ApiError('engine_error', { cause: new Error(`engine '${name}' takes no token ids`) });
+      },
+    };
+  }
+  const tokens = new TokenEngine({ name, http, kind, structuredOutputs });
+  return {
+    ...shared,
+    takesImages: options.images === 'content_parts',
+    capabilities: () => tokens.capabilities(),
+    generate: (request, signal) => tokens.generate(request, signal),
+  };
 }
+
+const MESSAGES_ONLY = {
+  tokensIn: false,
+  tokensOut: 'none',
+  stopIds: false,
+  abort: false,
+  grammars: [],
+  logprobs: false,
+} as const;

@@ -1,5 +1,7 @@
 import type { FinishReason, Tokenizer } from '@turnpike/formats';
 import type { ImageDetail } from '@turnpike/protocol';
+import type { EngineUsage } from './engine-usage.js';
+import type { MessageChunk, MessageRequest } from './messages.js';
 
 /** One generation, in token ids. */
 export interface GenerateRequest {
@@ -51,13 +53,6 @@ export interface EngineChunk {
   readonly usage?: EngineUsage | undefined;
 }
 
-/** Counts as the engine reports them; undefined where it does not. */
-export interface EngineUsage {
-  readonly promptTokens?: number | undefined;
-  readonly cachedTokens?: number | undefined;
-  readonly completionTokens?: number | undefined;
-}
-
 /** What a server can make its sampling keep to. */
 export type GrammarKind = 'json' | 'regex' | 'ebnf' | 'gbnf' | 'structural_tag';
 
@@ -95,6 +90,11 @@ export interface EngineClient {
    * @throws ApiError engine_unavailable | engine_timeout | server_is_overloaded | context_length_exceeded | engine_error
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineChunk>;
+  /**
+   * The same for models whose prompts are messages. Not there for a client that takes token ids alone.
+   * @throws as {@link generate} does
+   */
+  converse?(request: MessageRequest, signal: AbortSignal): AsyncIterable<MessageChunk>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }

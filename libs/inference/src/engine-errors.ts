@@ -35,10 +35,20 @@ function overloaded(cause: Error, header: string | undefined): ApiError {
   return new ApiError('server_is_overloaded', { cause, retryAfter, message });
 }
 
+/** Statuses behind the codes that Responses APIs put into a stream. */
+const STATUS_OF: Readonly<Record<string, number>> = {
+  rate_limit_exceeded: 429,
+  server_is_overloaded: 503,
+  slow_down: 503,
+};
+
 /** The error for an error object inside a 200 stream. */
 export function errorOfObject(error: unknown): ApiError {
   const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
-  const code = Number(fields['code'] ?? fields['status_code']);
+  const said = fields['code'] ?? fields['status_code'];
+  const code =
+    (typeof said === 'string' && Object.hasOwn(STATUS_OF, said) ? STATUS_OF[said] : undefined) ??
+    Number(said ?? NaN);
   const text = JSON.stringify(error) ?? '';
   // An object without a status is the engine's fault, unless it says that the prompt is too long.
   if (!Number.isInteger(code)) return errorOfBody(CONTEXT_OVERFLOW.test(text) ? 400 : 500, text);

@@ -35,6 +35,20 @@ function contentParts(images: readonly EngineImage[]): Buffer[] {
   return [...parts, Buffer.from(']')];
 }
 
+/**
+ * A request body: settings, then lists from the bytes of their entries. A list without entries is left out.
+ * @param settings at least one field
+ */
+export function listsBody(
+  settings: Readonly<Record<string, unknown>>,
+  lists: Readonly<Record<string, readonly Buffer[]>>,
+): Buffer[] {
+  const written = Object.entries(lists).flatMap(([field, entries]) =>
+    entries.length === 0 ? [] : [Buffer.from(`,"${field}":[`), ...entries, Buffer.from(']')],
+  );
+  return joinSmall([Buffer.from(JSON.stringify(settings).slice(0, -1)), ...written, Buffer.from('}')]);
+}
+
 /** The same bytes in fewer pieces: runs of small ones become one, large ones stay as they are. */
 export function joinSmall(pieces: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = [];

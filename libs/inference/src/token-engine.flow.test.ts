@@ -54,7 +54,7 @@ describe('the end by the client', () => {
   });
 });
 
-describe('a slow consumer', () => {
+describe('D07: a slow consumer', () => {
   it('stops the engine after what the buffers on the way hold', async () => {
     const event = sse(tokens(Array.from({ length: 20_000 }, () => 7)));
     const LIMIT = 256 * 1024 * 1024;

@@ -3,22 +3,21 @@ import type { FinishReason } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
 import { readEvents } from './answer-events.js';
 import type { Dialect, EventReader } from './dialect.js';
-import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from './engine-client.js';
+import type { EngineCapabilities, EngineChunk, GenerateRequest } from './engine-client.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
 import { detectKind, dialectOf, type TokenKind } from './probe.js';
 import { requestBody } from './request-body.js';
-import { EngineHttp, type EngineAnswer, type EngineHttpOptions } from './transport/engine-http.js';
+import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
 import { readText } from './transport/read-text.js';
 import { SseReader } from './transport/sse-reader.js';
 
-export interface TokenEngineOptions extends EngineHttpOptions {
+export interface TokenEngineOptions {
   readonly name: string;
+  readonly http: EngineHttp;
   /** `auto` asks the server what it is. */
   readonly kind: TokenKind | 'auto';
   /** Whether answers are bound to a schema where the server can do that. */
   readonly structuredOutputs: boolean;
-  /** Whether the server takes images beside token ids, as `content_parts`. */
-  readonly images: boolean;
 }
 
 /** Bytes of an error answer that are read. */
@@ -29,20 +28,18 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const PROBE_MS = 10_000;
 
 /** A server that takes and gives token ids, whichever of them it is. */
-export class TokenEngine implements EngineClient {
-  readonly name: string;
-  readonly takesImages: boolean;
+export class TokenEngine {
+  readonly #name: string;
   readonly #kind: TokenEngineOptions['kind'];
   readonly #structuredOutputs: boolean;
   readonly #http: EngineHttp;
   #probed: Promise<Dialect> | undefined;
 
   constructor(options: TokenEngineOptions) {
-    this.name = options.name;
-    this.takesImages = options.images;
+    this.#name = options.name;
     this.#kind = options.kind;
     this.#structuredOutputs = options.structuredOutputs;
-    this.#http = new EngineHttp(options);
+    this.#http = options.http;
   }
 
   async capabilities(): Promise<EngineCapabilities> {
@@ -68,10 +65,6 @@ export class TokenEngine implements EngineClient {
       if (running && dialect.abort !== undefined)
         this.#http.notify(dialect.abort.path, dialect.abort.body(id));
     }
-  }
-
-  close(): Promise<void> {
-    return this.#http.close();
   }
 
   async #post(
@@ -117,7 +110,7 @@ export class TokenEngine implements EngineClient {
     }
     throw new ApiError('engine_error', {
       cause: new Error(
-        `engine '${this.name}' takes no token ids: set its 'kind', or the model's format to chat`,
+        `engine '${this.#name}' takes no token ids: set its 'kind', or the model's format to chat`,
       ),
     });
   }

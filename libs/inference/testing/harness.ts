@@ -23,6 +23,11 @@ export const REQUEST: GenerateRequest = {
 export const NEVER = new AbortController().signal;
 
 const cleanup: (() => Promise<void>)[] = [];
+/** Something that is to be closed with what the test opened. */
+export function onCleanUp(step: () => Promise<void>): void {
+  cleanup.push(step);
+}
+
 /** Closes what the test opened; for `afterEach`. */
 export async function cleanUp(): Promise<void> {
   for (const step of cleanup.splice(0).reverse()) await step();

@@ -18,7 +18,8 @@ export interface Usage {
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
-export type IncompleteReason = 'max_output_tokens' | 'interrupted' | 'steered' | 'insufficient_quota';
+export type IncompleteReason =
+  'max_output_tokens' | 'content_filter' | 'interrupted' | 'steered' | 'insufficient_quota';
 
 /** The public response object, complete: every key a client's schema asks for is present. */
 export interface ResponseObject {

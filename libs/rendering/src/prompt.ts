@@ -51,6 +51,11 @@ export function promptOf(
   return { length, json: closed, opened };
 }
 
+/** The ids of head, items and what closes them, in views of the log's own memory: for formats whose prompts are text. */
+export function promptChunks({ head, body, end }: Rendered): Int32Array[] {
+  return [...head.tokens.idChunks(), ...body.idChunks(), end.closing];
+}
+
 /** The ids of what was written behind the items, closed, and where that leaves off. */
 function writtenBehind({ end }: Rendered, format: Format, written: readonly WrittenItem[]) {
   const ids: number[] = [];

@@ -106,6 +106,15 @@ export class TokenLog {
     return bytes;
   }
 
+  /** The ids, in views that each begin where the memory of their chunk does: not to be written to. */
+  idChunks(): Int32Array[] {
+    const chunks: Int32Array[] = [];
+    for (let part = this.#last; part !== undefined; part = part.before) {
+      chunks.push(part.chunk.ids.subarray(0, part.ids));
+    }
+    return chunks.reverse();
+  }
+
   /** The ids as JSON text, each followed by a comma: `1,22,333,`. Views of the cached bytes: not to be written to. */
   jsonChunks(): Buffer[] {
     const chunks: Buffer[] = [];

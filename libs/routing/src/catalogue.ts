@@ -78,7 +78,8 @@ function tiersOf(
 ): Replica[][] {
   const replica = (of: NamedModel, { engine, engineModel }: Place, weight: number): Replica => {
     const { format, contextTokens } = of;
-    const images = engine.takesImages === true ? of.images : undefined;
+    // Messages hold their images themselves.
+    const images = engine.takesImages === true || format.api !== undefined ? of.images : undefined;
     return { route: routeTo({ model: name, engineModel, format, contextTokens, engine, images }), weight };
   };
   const tiers = [model.replicas.map((each) => replica(model, each, each.weight))];

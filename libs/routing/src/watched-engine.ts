@@ -1,4 +1,11 @@
-import type { EngineCapabilities, EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
+import type {
+  EngineCapabilities,
+  EngineChunk,
+  EngineClient,
+  GenerateRequest,
+  MessageChunk,
+  MessageRequest,
+} from '@turnpike/inference';
 import { ApiError } from '@turnpike/protocol';
 import {
   healthAfter,
@@ -67,14 +74,26 @@ export class WatchedEngine implements Required<EngineClient> {
     if (this.#health.circuit !== before) this.#options.onCircuit?.(this.#health.circuit);
   }
 
-  async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
+  generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
+    return this.#watched(() => this.#engine.generate(request, signal), signal);
+  }
+
+  /** @throws ApiError engine_error for an engine that takes no messages */
+  converse(request: MessageRequest, signal: AbortSignal): AsyncGenerator<MessageChunk> {
+    return this.#watched(() => {
+      if (this.#engine.converse !== undefined) return this.#engine.converse(request, signal);
+      throw new ApiError('engine_error', { cause: new Error(`engine '${this.name}' takes no messages`) });
+    }, signal);
+  }
+
+  async *#watched<Chunk>(start: () => AsyncIterable<Chunk>, signal: AbortSignal): AsyncGenerator<Chunk> {
     let begun = false;
     let outcome: Outcome = 'cancelled';
     let failure: unknown;
     this.#load += 1;
     this.learn({ kind: 'tried' });
     try {
-      for await (const chunk of this.#engine.generate(request, signal)) {
+      for await (const chunk of start()) {
         if (!begun) this.learn({ kind: 'begun' });
         begun = true;
         outcome = 'answered';

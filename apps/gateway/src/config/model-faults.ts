@@ -21,7 +21,11 @@ function faultsOfEngines(name: string, model: ModelConfig, { engines }: Config):
     const known = Object.hasOwn(engines, engine) ? engines[engine] : undefined;
     if (seen.has(engine)) faults.push(`models.${name}.engine: the engine '${engine}' is there twice`);
     else if (known === undefined) faults.push(noEngine(`models.${name}.engine`, engine));
-    else if (model.images !== undefined && known.images === 'none') {
+    else if (takesMessages(known.kind) && model.format !== known.kind) {
+      faults.push(
+        `models.${name}.format: the engine '${engine}' takes messages, so this has to be ${known.kind}`,
+      );
+    } else if (model.images !== undefined && !takesMessages(model.format) && known.images === 'none') {
       faults.push(`models.${name}.images: the engine '${engine}' takes no images: its 'images' is none`);
     }
     seen.add(engine);
@@ -43,7 +47,7 @@ function faultsOfFallbacks(name: string, model: ModelConfig, { engines, models }
     const { engine } = fallback;
     const known = Object.hasOwn(engines, engine) ? engines[engine] : undefined;
     if (known === undefined) return [noEngine(`${path}.engine`, engine)];
-    return model.images !== undefined && known.images === 'none'
+    return model.images !== undefined && !takesMessages(model.format) && known.images === 'none'
       ? [`${path}: '${name}' takes images and the engine '${engine}' does not: its 'images' is none`]
       : [];
   });
@@ -83,6 +87,11 @@ function faultsOfAliases(models: readonly [string, ModelConfig][]): string[] {
     }
   }
   return faults;
+}
+
+/** Kinds of engines that take messages, and the formats for them, have the same names. */
+function takesMessages(name: string): boolean {
+  return name === 'chat' || name === 'responses';
 }
 
 function noEngine(path: string, engine: string): string {

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import {
+  chat,
   familyFormat,
   harmony,
   jinjaFormat,
   MissingControlToken,
+  responses,
   tokenizerFromFile,
   VocabularyError,
   type Format,
@@ -21,6 +23,9 @@ export class FormatFault extends Error {
     super(message);
   }
 }
+
+/** Formats that need no file: Harmony's vocabulary is built in, and messages have none that we know of. */
+const WITHOUT_FILES = { harmony, chat, responses };
 
 const known = new Map<string, Format>();
 
@@ -42,9 +47,9 @@ function makeFormat({ format, tokenizer: path, template }: FormatConfig): Format
       `the format '${format}' writes without a template: only 'jinja' takes one`,
     );
   }
-  if (format === 'harmony') {
-    if (path !== undefined) throw new FormatFault('tokenizer', "the format 'harmony' has its own vocabulary");
-    return harmony();
+  if (format === 'harmony' || format === 'chat' || format === 'responses') {
+    if (path !== undefined) throw new FormatFault('tokenizer', `the format '${format}' takes no vocabulary`);
+    return WITHOUT_FILES[format]();
   }
   if (path === undefined) {
     throw new FormatFault(

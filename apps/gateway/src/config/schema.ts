@@ -83,8 +83,8 @@ export const modelSchema = z.strictObject({
       ),
     )
     .default([]),
-  /** How the model is written and read: see docs/formats.md. */
-  format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja']).default('harmony'),
+  /** How the model is written and read: see docs/formats.md; `chat` and `responses` for servers that take messages. */
+  format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja', 'chat', 'responses']).default('harmony'),
   /** The model's tokenizer.json, or its GGUF file; relative to the working directory. */
   tokenizer: z.string().min(1).optional(),
   /** Of `jinja`: the file of the model's chat template. */

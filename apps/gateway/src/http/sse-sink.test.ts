@@ -92,7 +92,7 @@ describe('events', () => {
   });
 });
 
-describe('a slow reader', () => {
+describe('D07: a slow reader', () => {
   const large = frame('response.output_text.delta', `,"delta":"${'x'.repeat(200_000)}"`);
 
   it('that keeps up lets the writer go on', async () => {

@@ -1,5 +1,4 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { takesTokens } from '@turnpike/inference';
 import {
   CatalogueBuilder,
   CatalogueRouter,
@@ -8,6 +7,7 @@ import {
   type OfferedModel,
   type WatchedEngine,
 } from '@turnpike/routing';
+import { takesTokens } from '@turnpike/inference';
 import { setTimeout as delay } from 'node:timers/promises';
 import { engineSchema, replicasOf, type Config } from '../config/schema.js';
 import { Engines, headersFor } from '../engines.js';
@@ -31,6 +31,9 @@ export interface FoundEngine {
   readonly port: number;
   readonly models: readonly string[];
 }
+
+/** Kinds of engines that are given messages. */
+const MESSAGE_KINDS: ReadonlySet<string> = new Set(['chat', 'responses']);
 
 /**
  * The models that can be asked for: those of the configuration, and those that engines list. Watches the engines, also
@@ -131,9 +134,13 @@ export class ModelCatalogue implements OnApplicationShutdown {
           (place) => typeof place !== 'string' && place.engine === engine && place.engineModel === id,
         ),
       );
-    const { kind = 'auto' } = this.#config.engines[name] ?? {};
-    return (this.#listed.get(name) ?? []).flatMap(({ id, ownedBy = '', contextTokens = USUAL_CONTEXT }) => {
-      const format = kind !== 'auto' || takesTokens(ownedBy) ? this.#formats.known(id) : undefined;
+    const { kind } = this.#config.engines[name] ?? { kind: 'auto' };
+    // What runs on this machine costs nothing to offer; of a configured server somebody pays for each model.
+    const isFound = this.#config.engines[name] === undefined;
+    return (this.#listed.get(name) ?? []).flatMap(({ id, ownedBy, contextTokens = USUAL_CONTEXT }) => {
+      const isTokenEngine = kind === 'auto' ? takesTokens(ownedBy ?? '') : !MESSAGE_KINDS.has(kind);
+      const known = isTokenEngine ? this.#formats.known(id) : undefined;
+      const format = known ?? (isFound && ownedBy !== undefined ? this.#formats.ofMessages() : undefined);
       return format === undefined || isNamed(id) ? [] : [{ engine, engineModel: id, format, contextTokens }];
     });
   }

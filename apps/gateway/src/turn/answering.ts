@@ -13,15 +13,16 @@ import type { Answered, AnsweredChain } from './answered.js';
 import { artifactOf } from './artifact-of.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
+import { enginePromptLength } from './engine-prompt.js';
 import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
-import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
 import type { EventSink } from './event-sink.js';
+import { generationsOf } from './generations.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import { sample, type SamplingResult } from './sampling.js';
-import { TokenGenerations } from './token-generations.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
+import { writtenItems } from './written-items.js';
 
 export interface AnsweringParts {
   readonly pipeline: Pipeline;
@@ -199,7 +200,7 @@ export class Answering {
   }
 
   async #sampleOnce(read: number): Promise<SamplingResult> {
-    const { assembler, control, sink, sealer, money } = this.#parts;
+    const { assembler, control, sink, sealer, pipeline, money } = this.#parts;
     const { request } = this.#turn;
     const artifacts = this.#known();
     const route = artifactOf(artifacts, Routing);
@@ -207,7 +208,9 @@ export class Answering {
     const rendered = artifactOf(artifacts, Rendering);
     const { addedTools } = artifactOf(artifacts, Validation);
     const settings = settingsOf(request, rendered.settings);
-    const answerSchema = await boundSchema(engine, schemaOf(settings.format));
+    // Servers that take messages are asked for the format, and bind the answer alone to it.
+    const wanted = format.api === undefined ? schemaOf(settings.format) : undefined;
+    const answerSchema = await boundSchema(engine, wanted);
     if (!(await this.#isAfforded(read))) {
       const usage = usageOf(0, 0, assembler.reasoningTokens, undefined);
       return { ending: OUT_OF_BUDGET, isEmpty: true, usage };
@@ -215,14 +218,13 @@ export class Answering {
     this.#dispatched();
     this.#parts.onRoute(route);
     return sample({
-      source: new TokenGenerations({
-        engine,
-        format,
-        tools: [...request.tools, ...addedTools],
-        request: engineSettings(this.#turn, artifacts, sealer),
-        promptWith: (ending) => enginePrompt(artifacts, ending),
-        contextTokens,
+      source: generationsOf({
+        turn: this.#turn,
+        artifacts,
+        pipeline,
+        sealer,
         answerSchema,
+        isLimited: request.maxOutputTokens !== undefined,
       }),
       maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
@@ -323,10 +325,7 @@ export class Answering {
     const { format } = artifactOf(this.#known(), Routing);
     const written = this.#parts.assembler.items.slice(this.#folded);
     this.#callsMade += written.filter(({ item }) => 'call_id' in item).length;
-    await this.#fold(
-      written.map(({ item, ids }) => ({ item, sampled: { format: format.name, ids } })),
-      'output',
-    );
+    await this.#fold(writtenItems(written, format), 'output');
   }
 
   async #fold(

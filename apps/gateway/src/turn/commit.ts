@@ -18,6 +18,7 @@ import { isAllStored, type Beginning } from './beginning.js';
 import { appendTurn } from './conversation-commit.js';
 import { withItemIds } from './item-ids.js';
 import type { TurnInput } from './turn-input.js';
+import { writtenItems } from './written-items.js';
 
 export interface CommitInput {
   readonly chain: AnsweredChain;
@@ -44,10 +45,7 @@ export async function commit({
   store,
   conversations,
 }: CommitInput): Promise<ResponseNode> {
-  const format = artifactOf(artifacts, Routing).format.name;
-  const rest: TurnItem[] = assembler.items
-    .slice(folded)
-    .map(({ item, ids }) => ({ item, sampled: { format, ids } }));
+  const rest = writtenItems(assembler.items.slice(folded), artifactOf(artifacts, Routing).format);
   const known = rest.length === 0 ? artifacts : await pipeline.run(turn.next(rest, 'output'), artifacts);
   const output = [...before, ...rest];
   // What the request set is in the response; what the model wrote is charged with its ids.

@@ -1,4 +1,6 @@
 import { compactedItems, KEPT_CHARACTERS, SUMMARY_REQUEST } from '@turnpike/conversation';
+import type { OutputEvent } from '@turnpike/formats';
+import type { EngineUsage } from '@turnpike/inference';
 import { Images } from '@turnpike/images';
 import type { TurnMeter } from '@turnpike/metering';
 import { ApiError, type Usage } from '@turnpike/protocol';
@@ -15,8 +17,9 @@ import {
 } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
-import { enginePrompt, enginePromptLength, engineSettings } from './engine-prompt.js';
+import { enginePromptLength } from './engine-prompt.js';
 import { failover } from './failover.js';
+import { generationsOf } from './generations.js';
 import { usageOf } from './usage.js';
 
 /** Most tokens of a summary. */
@@ -68,47 +71,46 @@ async function summariseOnce({
   signal,
 }: SummaryInput): Promise<Summary> {
   const asked = await pipeline.run(turn.next(summaryItems(turn, artifacts), 'input'), artifacts);
-  const { engine, engineModel, format, contextTokens } = artifactOf(asked, Routing);
-  const { opened, ...prompt } = enginePrompt(asked, { opening: { kind: 'answer' } });
-  const maxTokens = Math.min(SUMMARY_TOKENS, contextTokens - prompt.length);
-  if (maxTokens < 1) {
+  const source = generationsOf({ turn, artifacts: asked, pipeline, sealer, isLimited: true });
+  const generation = await source.begin([], { kind: 'answer' }, SUMMARY_TOKENS);
+  const { engine, engineModel, contextTokens } = artifactOf(asked, Routing);
+  if (generation === undefined) {
     throw new ApiError('context_length_exceeded', {
       param: 'input',
-      message: `The conversation has ${prompt.length} tokens, which leaves no room for a summary of it in the context window of ${contextTokens}.`,
+      message: `The conversation has ${enginePromptLength(asked)} tokens, which leaves no room for a summary of it in the context window of ${contextTokens}.`,
     });
   }
-  const parser = format.parser([], opened);
-  let text = '';
-  let sampled = 0;
-  let cachedTokens = 0;
-  const read = (events: ReturnType<typeof parser.push>) => {
-    for (const event of events) if (event.kind === 'text') text += event.text;
+  const texts: string[] = [];
+  const read = (events: readonly OutputEvent[]) => {
+    for (const event of events) if (event.kind === 'text') texts.push(event.text);
   };
-  const request = { ...engineSettings(turn, asked, sealer), prompt, maxTokens };
-  const { length } = prompt;
-  const image = artifactOf(asked, Images).tokens;
+  const length = generation.promptTokens;
   await money.dispatch({
     purpose: 'compaction',
     prompt: length,
     read: length,
-    image,
+    image: artifactOf(asked, Images).tokens,
     engine: engine.name,
     route: engineModel,
   });
   money.requested();
-  for await (const { ids, finish, usage } of engine.generate(request, signal)) {
-    sampled += ids.length;
-    await money.take(ids.length);
+  let sampled = 0;
+  let used: EngineUsage | undefined;
+  for await (const chunk of generation.chunks(signal)) {
+    sampled += chunk.sampled;
+    await money.take(chunk.sampled);
     if (money.isExhausted) throw new ApiError('insufficient_quota');
-    if (finish !== undefined) money.finished();
-    cachedTokens = usage?.cachedTokens ?? cachedTokens;
-    read(parser.push(ids));
+    if (chunk.finish !== undefined) money.finished();
+    used = chunk.usage ?? used;
+    read(chunk.events);
   }
-  read(parser.finish('stop'));
-  if (text.trim() === '') throw new ApiError('compaction_failed');
-  const total = usageOf(length, sampled, 0, { cachedTokens });
-  money.compacted({ cached: total.input_tokens_details.cached_tokens, cacheWrite: 0 });
-  return { text: text.trim(), usage: total, artifacts };
+  read(generation.close('stop'));
+  const text = texts.join('').trim();
+  if (text === '') throw new ApiError('compaction_failed');
+  const theirs = source.countsByEngine ? used?.promptTokens : undefined;
+  const usage = usageOf(theirs ?? length, sampled, 0, used);
+  money.compacted({ cached: usage.input_tokens_details.cached_tokens, cacheWrite: 0 });
+  return { text, usage, artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

@@ -79,7 +79,7 @@ async function run(
       request: { model: 'm', stopIds: format.stopIds, temperature: 1, topP: 1 },
       promptWith: ({ written = [], opening }) => {
         const opened = format.generationPrompt(undefined, undefined, opening);
-        const ids = [...written.flatMap((item) => [...item.ids]), ...opened];
+        const ids = [...written.flatMap((item) => [...(item.ids ?? [])]), ...opened];
         return { length: ids.length, json: [Buffer.from(JSON.stringify(ids))], opened };
       },
       contextTokens: 10_000,
@@ -96,7 +96,7 @@ async function run(
     onFirstChunk: () => begun++,
     ...input,
   });
-  const items = assembler.items.map(({ item, ids }) => [item.type, tokenizer.decode(ids)]);
+  const items = assembler.items.map(({ item, ids }) => [item.type, tokenizer.decode(ids ?? [])]);
   return { result, items, requests, taken, begun, frames };
 }
 

@@ -1,6 +1,5 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
-import type { FinishReason } from '@turnpike/formats';
-import type { EngineUsage } from '@turnpike/inference';
+import type { EngineUsage, MessageFinish } from '@turnpike/inference';
 import { ApiError, type Usage } from '@turnpike/protocol';
 import type { AnswerCheck } from '@turnpike/validation';
 import type { SamplingMeter } from '../billing/turn-money.js';
@@ -44,7 +43,7 @@ export interface SamplingResult {
 
 /** What became of one request to the engine. */
 interface Generated {
-  readonly finish: FinishReason;
+  readonly finish: MessageFinish;
   /** Ids sampled, those that were not let through included: the engine produced them all. */
   readonly sampled: number;
   /** Whether nothing came of it. */
@@ -70,6 +69,12 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     if (!answered) input.onFirstChunk();
     answered = true;
   };
+  const usage = () => {
+    // Behind outputs that the client gave within the response, the engine reads again what was counted before.
+    const theirs = input.source.countsByEngine && input.folded === 0 ? engineUsage?.promptTokens : undefined;
+    const reasoning = Math.min(engineUsage?.reasoningTokens ?? assembler.reasoningTokens, sampled);
+    return usageOf(theirs ?? input.promptTokens, sampled, reasoning, engineUsage);
+  };
   for (;;) {
     const written = assembler.items.slice(input.folded);
     const begun = await input.source.begin(written, opening, input.maxTokens - sampled);
@@ -84,13 +89,11 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     let { failure } = generated;
     if (input.money.isExhausted) {
       const ending: Ending = { status: 'incomplete', reason: 'insufficient_quota' };
-      const usage = usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage);
-      return { ending, isEmpty, usage };
+      return { ending, isEmpty, usage: usage() };
     }
     if (rules.steered) {
       const ending: Ending = { status: 'incomplete', reason: 'steered' };
-      const usage = usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage);
-      return { ending, isEmpty, usage };
+      return { ending, isEmpty, usage: usage() };
     }
     if (failure === undefined && generated.finish === 'stop') {
       try {
@@ -105,7 +108,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
       ending: endingOf(generated.finish, failure),
       failure,
       isEmpty,
-      usage: usageOf(input.promptTokens, sampled, assembler.reasoningTokens, engineUsage),
+      usage: usage(),
     };
   }
 }
@@ -114,7 +117,7 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
   const { rules, assembler, sink, signal, money } = input;
   let sampled = 0;
   let isEmpty = true;
-  let finish: FinishReason | undefined;
+  let finish: MessageFinish | undefined;
   let usage: EngineUsage | undefined;
   let failure: ApiError | undefined;
   money.requested();
@@ -152,13 +155,17 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
   const closing =
     finish === 'abort' && input.interrupted()
       ? assembler.discardOpen()
-      : assembler.push(rules.take(generation.close(finish ?? 'abort')).passed);
+      : assembler.push(
+          rules.take(generation.close(finish === undefined || finish === 'content_filter' ? 'abort' : finish))
+            .passed,
+        );
   if (closing.length > 0) sink.send(closing);
   return { finish: finish ?? 'abort', sampled, isEmpty, usage, failure };
 }
 
-function endingOf(finish: FinishReason, failure: ApiError | undefined): Ending {
+function endingOf(finish: MessageFinish, failure: ApiError | undefined): Ending {
   if (failure !== undefined) return failedBy(failure);
   if (finish === 'stop') return { status: 'completed' };
+  if (finish === 'content_filter') return { status: 'incomplete', reason: finish };
   return { status: 'incomplete', reason: finish === 'length' ? 'max_output_tokens' : 'interrupted' };
 }

@@ -24,6 +24,7 @@ export interface TokenGenerationsInput {
  * as it was sampled, so that the engine finds it in its cache.
  */
 export class TokenGenerations implements GenerationSource {
+  readonly countsByEngine = false;
   readonly #input: TokenGenerationsInput;
 
   constructor(input: TokenGenerationsInput) {
@@ -36,18 +37,22 @@ export class TokenGenerations implements GenerationSource {
     maxTokens: number,
   ): Promise<Generation | undefined> {
     const { format, tools, engine, request, promptWith, contextTokens, answerSchema } = this.#input;
-    const { opened, ...prompt } = promptWith({ written, opening });
+    const { opened, ...prompt } = promptWith({
+      written: written.flatMap(({ item, ids }) => (ids === undefined ? [] : [{ item, ids }])),
+      opening,
+    });
     const most = Math.min(maxTokens, contextTokens - prompt.length);
     if (most < 1) return Promise.resolve(undefined);
     const json = opening?.kind === 'answer' ? answerSchema : undefined;
     const chunks = (signal: AbortSignal) =>
       engine.generate({ ...request, prompt, maxTokens: most, json }, signal);
-    return Promise.resolve(new TokenGeneration(format.parser(tools, opened), chunks));
+    return Promise.resolve(new TokenGeneration(prompt.length, format.parser(tools, opened), chunks));
   }
 }
 
 class TokenGeneration implements Generation {
   constructor(
+    readonly promptTokens: number,
     private readonly parser: OutputParser,
     private readonly generate: (signal: AbortSignal) => ReturnType<EngineClient['generate']>,
   ) {}

@@ -86,7 +86,7 @@ describe('frames', () => {
   });
 });
 
-describe('a slow reader', () => {
+describe('D07: a slow reader', () => {
   it('lets writers go on up to the limit', () => {
     const { outbox } = setUp();
     outbox.send([frame(50_000)]);

@@ -51,7 +51,7 @@ export function messagesOf(events: readonly OutputEvent[]): ReadMessage[] {
       open.texts++;
     } else {
       closed = true;
-      Object.assign(open, { ids: [...event.ids], sampled: event.sampled, complete: event.complete });
+      Object.assign(open, { ids: [...(event.ids ?? [])], sampled: event.sampled, complete: event.complete });
     }
   }
   if (!closed) throw new Error('A message was never closed');

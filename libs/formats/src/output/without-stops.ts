@@ -6,8 +6,9 @@ import type { FinishReason, OutputEvent, OutputParser } from '../format.js';
  */
 export function withoutStops(parser: OutputParser, stops: readonly number[]): OutputParser {
   const kept = (event: OutputEvent): OutputEvent => {
-    if (event.kind !== 'close' || event.ids.length === 0) return event;
-    return stops.includes(event.ids.at(-1) ?? -1) ? { ...event, ids: event.ids.slice(0, -1) } : event;
+    if (event.kind !== 'close' || event.ids === undefined) return event;
+    const { ids } = event;
+    return stops.includes(ids.at(-1) ?? -1) ? { ...event, ids: ids.slice(0, -1) } : event;
   };
   return {
     push: (ids) => parser.push(ids).map(kept),

@@ -1,6 +1,7 @@
 import type { FinishReason } from '@turnpike/formats';
 import type { Dialect, EventReader } from '../dialect.js';
-import type { EngineChunk, EngineUsage, GenerateRequest } from '../engine-client.js';
+import type { EngineChunk, GenerateRequest } from '../engine-client.js';
+import type { EngineUsage } from '../engine-usage.js';
 import { errorOfObject } from '../engine-errors.js';
 import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-values.js';
 import { withLostIds } from './lost-ids.js';

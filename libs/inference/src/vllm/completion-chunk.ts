@@ -1,4 +1,5 @@
-import type { EngineChunk, EngineUsage } from '../engine-client.js';
+import type { EngineChunk } from '../engine-client.js';
+import type { EngineUsage } from '../engine-usage.js';
 import { errorOfObject } from '../engine-errors.js';
 import { finishOf } from '../dialect.js';
 import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-values.js';

@@ -1,0 +1,149 @@
+import type { CallTarget, FinishReason, OutputEvent } from '@turnpike/formats';
+import type { MessagePhase } from '@turnpike/protocol';
+import type { EngineUsage } from '../engine-usage.js';
+import { errorOfObject } from '../engine-errors.js';
+import type { MessageChunk, MessageFinish, MessageReader } from '../messages.js';
+import { countOf, fieldsOf, type Fields } from '../read-values.js';
+import { saidBy, type Said } from './deltas.js';
+import { callHeader, freeText, messageHeader, OutputWriter, type TokenEstimate } from './output-writer.js';
+import { ToolCalls, type PartialCall } from './tool-calls.js';
+
+export interface ChatReaderOptions {
+  /** Tools by the names of their functions. */
+  readonly targets: ReadonlyMap<string, CallTarget>;
+  readonly estimate: TokenEstimate;
+  /** What text is that is not reasoning: by default the answer. */
+  readonly phase?: MessagePhase | undefined;
+}
+
+const FINISH: Readonly<Record<string, MessageFinish>> = {
+  stop: 'stop',
+  eos: 'stop',
+  stop_sequence: 'stop',
+  tool_calls: 'stop',
+  function_call: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  content_filter: 'content_filter',
+};
+
+/** Reads the stream of `/v1/chat/completions`, or the one object of a server that does not stream. */
+export class ChatReader implements MessageReader {
+  readonly #options: ChatReaderOptions;
+  readonly #writer: OutputWriter;
+  readonly #calls = new ToolCalls();
+  /** Calls that are written out, and how much of the arguments of the last of them. */
+  #begun = 0;
+  #written = 0;
+  #late = '';
+
+  constructor(options: ChatReaderOptions) {
+    this.#options = options;
+    this.#writer = new OutputWriter(options.estimate);
+  }
+
+  read(event: Fields): MessageChunk {
+    const { error, choices } = event;
+    if (error !== undefined && error !== null) throw errorOfObject(error);
+    if (event['object'] === 'error') throw errorOfObject(event);
+    const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined);
+    if (choice['error'] !== undefined && choice['error'] !== null) throw errorOfObject(choice['error']);
+    const said = saidBy(fieldsOf(choice['delta'] ?? choice['message']));
+    const finish = finishOf(choice['finish_reason']);
+    this.#writeText(said);
+    for (const piece of said.calls) this.#calls.add(piece);
+    if (said.calls.length > 0) this.#writeCalls(false);
+    if (finish === 'stop') this.#end(true);
+    return { ...this.#writer.take(), finish, usage: usageOf(event['usage']) };
+  }
+
+  close(reason: FinishReason): readonly OutputEvent[] {
+    this.#end(reason === 'stop');
+    return this.#writer.take().events;
+  }
+
+  /** Text that comes in the middle of a call is kept until the calls are whole: items do not overlap. */
+  #writeText({ reasoning, content }: Said): void {
+    if (this.#isOpen()) {
+      this.#late += content;
+      return;
+    }
+    this.#writer.text({ type: 'reasoning' }, reasoning);
+    this.#writer.text(messageHeader(this.#options.phase), content);
+  }
+
+  #end(complete: boolean): void {
+    this.#writeCalls(complete, !complete);
+    if (complete && this.#late.trim() !== '')
+      this.#writer.text(messageHeader(this.#options.phase), this.#late);
+    this.#late = '';
+    this.#writer.close(complete);
+  }
+
+  /**
+   * Items do not overlap: arguments of a call are streamed once the calls before it are whole.
+   * @param all whether every call is whole
+   * @param cut whether the last call that has a name was cut short
+   */
+  #writeCalls(all: boolean, cut = false): void {
+    const { calls } = this.#calls;
+    for (;;) {
+      const call = calls[this.#begun - 1];
+      if (call !== undefined && this.#isOpen()) {
+        const isWhole = all || (calls.length > this.#begun && isJson(call.arguments));
+        this.#writeArguments(call, isWhole || cut);
+        if (!isWhole) return;
+        if (call.arguments === '' && this.#writer.open !== 'custom_tool_call') this.#writer.append('{}');
+        this.#writer.close();
+      }
+      const next = calls[this.#begun];
+      if (next === undefined || next.name === '') return;
+      this.#begun++;
+      this.#written = 0;
+      this.#writer.begin(callHeader(next.name, this.#options.targets.get(next.name)));
+    }
+  }
+
+  #isOpen(): boolean {
+    const { open } = this.#writer;
+    return open !== undefined && open !== 'message' && open !== 'reasoning';
+  }
+
+  /** Functions get their arguments as they come; the text of a tool of free text is known when they are whole. */
+  #writeArguments(call: PartialCall, whole: boolean): void {
+    if (this.#writer.open !== 'custom_tool_call') {
+      this.#writer.append(call.arguments.slice(this.#written));
+      this.#written = call.arguments.length;
+    } else if (whole) {
+      this.#writer.append(freeText(call.arguments));
+    }
+  }
+}
+
+/** Reasons that are not known end an output all the same: as a cut. */
+function finishOf(reason: unknown): MessageFinish | undefined {
+  if (typeof reason !== 'string' || reason === '') return undefined;
+  return FINISH[reason] ?? 'abort';
+}
+
+/** `usage` of a chunk; it is in the last one, or in every one as it grows. */
+function usageOf(usage: unknown): EngineUsage | undefined {
+  if (usage === undefined || usage === null) return undefined;
+  const fields = fieldsOf(usage);
+  return {
+    promptTokens: countOf(fields['prompt_tokens']),
+    completionTokens: countOf(fields['completion_tokens']),
+    cachedTokens: countOf(fieldsOf(fields['prompt_tokens_details'])['cached_tokens']),
+    reasoningTokens: countOf(fieldsOf(fields['completion_tokens_details'])['reasoning_tokens']),
+  };
+}
+
+function isJson(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import type { OutputEvent } from '@turnpike/formats';
+import { ApiError } from '@turnpike/protocol';
+import { parseEvent, END_OF_STREAM } from './answer-events.js';
+import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
+import type { MessageChunk, MessageReader, MessageRequest } from './messages.js';
+import { OptionalFields, refusedField, withoutRefused } from './optional-fields.js';
+import { listsBody } from './request-body.js';
+import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
+import { readText } from './transport/read-text.js';
+import { SseReader } from './transport/sse-reader.js';
+
+export const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
+/** Bytes of an error answer that are read. */
+const MAX_ERROR_BYTES = 64 * 1024;
+/** Bytes of an answer in one piece that are read. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Speaks to a server in messages. */
+export class MessageClient {
+  readonly #http: EngineHttp;
+  readonly #optional = new OptionalFields();
+
+  constructor(http: EngineHttp) {
+    this.#http = http;
+  }
+
+  async *converse(request: MessageRequest, signal: AbortSignal): AsyncGenerator<MessageChunk> {
+    signal.throwIfAborted();
+    const answer = await this.#post(request, signal);
+    const isStream = String(answer.headers['content-type']).includes('text/event-stream');
+    yield* isStream ? streamed(answer, request.reader, signal) : whole(answer, request.reader);
+  }
+
+  async #post(request: MessageRequest, signal: AbortSignal): Promise<EngineAnswer> {
+    try {
+      const { model } = request.settings;
+      let refused = this.#optional.refusedBy(model);
+      for (;;) {
+        const settings = withoutRefused(request.settings, refused);
+        const body = listsBody(settings, request.lists);
+        const answer = await this.#http.post(PATHS[request.api], body, signal);
+        if (answer.status === 200) {
+          this.#optional.remember(model, refused);
+          return answer;
+        }
+        const text = await readText(answer.body, MAX_ERROR_BYTES);
+        const field = answer.status === 400 ? refusedField(settings, text) : undefined;
+        if (field === undefined) throw errorOfBody(answer.status, text, answer.headers['retry-after']);
+        // Nothing has been sampled: what is in the way is left out.
+        refused = new Set([...refused, field]);
+      }
+    } catch (thrown) {
+      throw signal.aborted ? thrown : errorOfTransport(thrown);
+    }
+  }
+}
+
+/** A stream of events. What one read brought is one chunk. */
+async function* streamed(
+  { body }: EngineAnswer,
+  reader: MessageReader,
+  signal: AbortSignal,
+): AsyncGenerator<MessageChunk> {
+  const lines = new SseReader();
+  let finished = false;
+  try {
+    for await (const bytes of body) {
+      const { chunk, failure } = readAll(lines.push(bytes), reader);
+      finished ||= chunk.finish !== undefined;
+      if (chunk.events.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
+      if (failure !== undefined && !finished) throw failure;
+    }
+  } catch (thrown) {
+    if (signal.aborted || thrown instanceof ApiError) throw thrown;
+    // An answer that has finished stays finished, whatever becomes of its connection.
+    if (!finished) throw errorOfTransport(thrown);
+  }
+  if (!finished) throw unfinished();
+}
+
+/** One object: the answer of a server that does not stream, or an error that somebody put into a 200. */
+async function* whole({ body }: EngineAnswer, reader: MessageReader): AsyncGenerator<MessageChunk> {
+  const { chunk, failure } = readAll([await readText(body, MAX_ANSWER_BYTES)], reader);
+  if (failure !== undefined) throw failure;
+  yield chunk;
+  if (chunk.finish === undefined) throw unfinished();
+}
+
+function readAll(
+  events: readonly string[],
+  reader: MessageReader,
+): { chunk: MessageChunk; failure: ApiError | undefined } {
+  const read: OutputEvent[] = [];
+  let sampled = 0;
+  let finish: MessageChunk['finish'];
+  let usage: MessageChunk['usage'];
+  let failure: ApiError | undefined;
+  try {
+    for (const data of events) {
+      if (data === END_OF_STREAM) continue;
+      const chunk = reader.read(parseEvent(data));
+      read.push(...chunk.events);
+      sampled += chunk.sampled;
+      finish ??= chunk.finish;
+      usage = chunk.usage ?? usage;
+    }
+  } catch (thrown) {
+    failure = thrown instanceof ApiError ? thrown : unreadable();
+  }
+  return { chunk: { events: read, sampled, finish, usage }, failure };
+}
