@@ -114,7 +114,9 @@ describe('the queue', () => {
     // SQLite refuses what is null, as Postgres refuses what has a NUL in it.
     const odd = usageRecord('odd', { amount: -1 });
     await deliver(to, [usageRecord('r1'), odd, usageRecord('r2')], 'j');
-    await new Queue('usage', { connection: redis }).add('usage', { hello: 'there' }, { jobId: 'by-hand' });
+    const byHand = new Queue('usage', { connection: redis });
+    await byHand.add('usage', { hello: 'there' }, { jobId: 'by-hand' });
+    await byHand.close();
     worker();
     await until(async () => (await letters.list('open')).length === 2 && (await owed()) === 40_000n);
     const found = await letters.list('open');

@@ -1,5 +1,5 @@
-import { KeyRing } from '@turnpike/access';
 import { Inject, Injectable, type Provider } from '@nestjs/common';
+import { KeyRing } from '@turnpike/access';
 import { Booker, DeadLetters, SqlHolds } from '@turnpike/ledger';
 import {
   DEFAULT_PRICES,
@@ -20,8 +20,7 @@ import type { Config } from '../config/schema.js';
 import { log, shownError } from '../log.js';
 import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
-import { AllBudgets } from './all-budgets.js';
-import { ConfigBudgets } from './config-budgets.js';
+import { Budgets } from './budgets.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
 const HOLD_LEASE_MS = 30_000;
@@ -99,7 +98,7 @@ export class Billing {
       turns,
       journal: this.#journals.own,
       prices,
-      budgets: new AllBudgets(new ConfigBudgets(billing.budgets), keys),
+      budgets: new Budgets(billing.budgets, keys),
       holds: this.#holds,
       progressTokens: billing.progressTokens,
       holdOutputTokens: billing.holdOutputTokens,

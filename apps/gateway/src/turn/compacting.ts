@@ -87,7 +87,7 @@ async function summariseOnce({
     isLimited: true,
   });
   const generation = await source.begin([], { kind: 'answer' }, SUMMARY_TOKENS);
-  const { engine, engineModel, contextTokens } = artifactOf(asked, Routing);
+  const { engineModel, contextTokens } = artifactOf(asked, Routing);
   if (generation === undefined) {
     throw new ApiError('context_length_exceeded', {
       param: 'input',
@@ -104,7 +104,7 @@ async function summariseOnce({
     prompt: length,
     read: length,
     image: artifactOf(asked, Images).tokens,
-    engine: engine.name,
+    engine: cleared.name,
     route: engineModel,
   });
   money.requested();
