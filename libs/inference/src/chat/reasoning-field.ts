@@ -30,7 +30,7 @@ export class ReasoningFields {
     if (last !== undefined && goesOn(last, first))
       this.#details[this.#details.length - 1] = joined(last, first);
     else this.#details.push(first);
-    this.#details.push(...others);
+    for (const other of others) this.#details.push(other);
   }
 
   /**
