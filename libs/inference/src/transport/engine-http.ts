@@ -51,7 +51,7 @@ export class EngineHttp {
     const secure = this.#url.startsWith('https:');
     // Of an agent the timeout closes idle connections only; a request in flight is not affected by it.
     const options = { keepAlive: true, timeout: KEEP_ALIVE_MS };
-    this.#agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#agent = guarded(secure ? new HttpsAgent(options) : new HttpAgent(options));
     this.#send = secure ? sendHttps : sendHttp;
   }
 
@@ -130,7 +130,7 @@ export class EngineHttp {
         answered = true;
         watchdog.rest();
         const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, body: bodyOf(request, response, watchdog) });
+        resolve({ status, headers, body: bodyOf(request, response, watchdog, signal) });
       });
       // Kept for as long as the request: one that fails behind its answer has nobody else to listen.
       request.on('error', (error: NodeJS.ErrnoException) => {
@@ -144,25 +144,44 @@ export class EngineHttp {
   }
 }
 
+/**
+ * The agent, of whose connections no error is ever without a listener. Node takes its own away when an answer has ended, which
+ * a request that is destroyed makes one do that has come whole and was not read to its end: the error of its connection comes
+ * behind that, and would end the process. Requests hear of errors by listeners of their own.
+ */
+function guarded<T extends HttpAgent>(agent: T): T {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    const connection = connect(options, callback);
+    connection?.on('error', () => undefined);
+    return connection;
+  };
+  return agent;
+}
+
 /** The body as it comes; what it fails with is what the request was ended for. */
 async function* bodyOf(
   request: ClientRequest,
   response: IncomingMessage,
   watchdog: Watchdog,
+  signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let failure: Error | undefined;
   request.on('error', (error) => (failure = error));
   const iterator = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   try {
     for (;;) {
+      // An answer that had come whole ends when its request is destroyed, as if it had been read.
+      signal.throwIfAborted();
       watchdog.wait();
       const next = await iterator.next();
+      signal.throwIfAborted();
       watchdog.rest();
       if (next.done === true) return;
       yield next.value;
     }
   } catch (thrown) {
-    throw failure ?? thrown;
+    throw causeOf(failure ?? thrown, signal);
   } finally {
     response.destroy();
   }
