@@ -41,7 +41,7 @@ h1 { font-size: 1.5rem; margin: 0.4rem 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 1.8rem 0 0.6rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.8rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.8rem 1rem; }
-.card b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
+.card b { display: block; font-size: 1.2rem; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 .card span { color: var(--soft); }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; }
@@ -49,6 +49,7 @@ caption { text-align: left; padding: 0.6rem 0.9rem; color: var(--soft); }
 th, td { padding: 0.4rem 0.9rem; border-top: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-weight: 600; white-space: nowrap; }
 td { overflow-wrap: anywhere; }
+td.text { min-width: 7.5rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; margin: 0.5rem 0;
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.8rem 1rem; }
