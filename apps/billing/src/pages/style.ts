@@ -49,7 +49,6 @@ caption { text-align: left; padding: 0.6rem 0.9rem; color: var(--soft); }
 th, td { padding: 0.4rem 0.9rem; border-top: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-weight: 600; white-space: nowrap; }
 td { overflow-wrap: anywhere; }
-td.text { min-width: 7.5rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.3rem 1.2rem; margin: 0.5rem 0;
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.8rem 1rem; }
