@@ -29,7 +29,7 @@ const rows = [];
 try {
   for (const [index, [name]] of ATTACKS.entries()) rows.push([name, await underAttack(index)]);
 } finally {
-  processes.stop();
+  await processes.stop();
 }
 
 process.stdout.write(

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ENGINE = join(ROOT, 'dist/apps/engine/apps/engine/src/main.js');
 const GATEWAY = join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js');
+const BILLING = join(ROOT, 'dist/apps/billing/apps/billing/src/main.js');
 const FLOOR = join(ROOT, 'test/bench/floor.mjs');
 
 /** Clock ticks a second in /proc/PID/stat; 100 on every Linux that Node runs on. */
@@ -37,6 +38,14 @@ function start(args, ready, env = {}) {
     });
     child.once('exit', (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)));
   });
+}
+
+/** Resolves once it has ended. */
+function end({ child }, signal) {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  return ended;
 }
 
 /**
@@ -71,32 +80,37 @@ export async function startProcesses({
     ],
     'engine ready',
   );
-  const configOf = (name, ...extra) => {
+  const configOf = (name, level, ...extra) => {
     const config = join(folder, `${name}.yaml`);
     const lines = [
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
       `store: { path: "${join(folder, `${name}.db`)}" }`,
+      `billing: { journal: "${join(folder, `${name}-journal`)}" }`,
+      `sealingKeyFile: "${join(folder, 'sealing.key')}"`,
       // A plain gateway does not recognise a conversation that is sent whole.
       'limits: { replayBytes: 0 }',
-      `log: ${log}`,
+      `log: ${level}`,
       ...extra,
     ];
     writeFileSync(config, lines.join('\n'));
     return config;
   };
-  const startGateway = (config) =>
+  const startGateway = (config, services = { DATABASE_URL: databaseUrl, REDIS_URL: '' }) =>
     start([GATEWAY, '--config', config], 'turnpike ready', {
       PORT: '',
       HOST: '',
       LOG_LEVEL: '',
-      DATABASE_URL: databaseUrl,
+      ...services,
     });
-  const config = configOf('turnpike');
+  const more = [];
+  const config = configOf('turnpike', log);
   const gateway = await startGateway(config);
   /** The same without a content policy. */
-  const unguarded = guarded ? await startGateway(configOf('unguarded', 'safety: { input: off }')) : undefined;
+  const unguarded = guarded
+    ? await startGateway(configOf('unguarded', log, 'safety: { input: off }'))
+    : undefined;
   const floor = await start([FLOOR, engine.url], 'floor ready');
   return {
     engine,
@@ -105,14 +119,25 @@ export async function startProcesses({
     floor,
     /** Another one on the same store, with nothing in memory. */
     async restartGateway() {
-      const { child } = this.gateway;
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await ended;
+      await end(this.gateway, 'SIGTERM');
       this.gateway = await startGateway(config);
     },
-    stop() {
-      for (const each of [this.gateway, unguarded, floor, engine]) each?.child.kill('SIGTERM');
+    /**
+     * A gateway whose usage goes through a queue to a worker and on into a ledger.
+     * @param services the URLs of both, `{ REDIS_URL, DATABASE_URL }`
+     */
+    async startQueued(name, services) {
+      more.push(await start([BILLING], 'billing ready', { PORT: '0', LOG_LEVEL: 'silent', ...services }));
+      const queued = await startGateway(configOf(name, 'silent'), services);
+      more.push(queued);
+      return queued;
+    },
+    async stop() {
+      await Promise.all([
+        // At once: those that have lost their services would wait for them.
+        ...more.map((each) => end(each, 'SIGKILL')),
+        ...[this.gateway, unguarded, floor, engine].map((each) => each && end(each, 'SIGTERM')),
+      ]);
       rmSync(folder, { recursive: true, force: true });
     },
   };

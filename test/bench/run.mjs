@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { contextText } from './context.mjs';
 import { readOptions } from './options.mjs';
+import { startQueuedPair } from './outage.mjs';
 import { cpuMs, startProcesses } from './processes.mjs';
 import { printStages, printTable, ratiosOf, summarise } from './report.mjs';
 import { appendTransport, floorTransport, httpTransport, webSocketTransport } from './transports.mjs';
@@ -15,6 +16,9 @@ An agent loop (one user message, then tool calls until the answer) over six tran
   append         WebSocket mode with one response that stays open (experimental): response.append instead of a new turn
   unguarded      websocket, through a gateway without a content policy (safety.input: off)
   floor          a bare WebSocket pass-through to the engine (test/bench/floor.mjs)
+and, at the smallest context, over two more, with a Redis, a Postgres and a billing worker behind each gateway:
+  queued         websocket, usage going through the queue into the ledger
+  outage         the same, Redis and Postgres having been killed before it was measured
 
 Options:
   --contexts LIST   tokens of context before the loop starts, comma-separated (1000,50000,200000)
@@ -22,6 +26,7 @@ Options:
   --rounds N        loops per transport and context (3)
   --tps N           engine speed, tokens/s (1000)
   --ttft-ms N       engine's time to the first token, ms (20)
+  --no-services     leave out queued and outage, which need Redis and Postgres (npm run services -- --help)
   --stages          show where the gateway's time goes in a turn (its debug log is on, which costs a little)
   --compact         two rounds, for a look in under two minutes
   --json FILE       write all numbers, with a flat 'ratios' object
@@ -38,6 +43,7 @@ const values = readOptions(HELP, {
   rounds: '3',
   tps: '1000',
   'ttft-ms': '20',
+  'no-services': false,
   stages: false,
   compact: false,
   json: undefined,
@@ -109,20 +115,39 @@ async function loop(name, contextTokens, salt) {
 }
 
 const results = [];
+let salt = 1;
+async function measure(round, contextTokens, name) {
+  results.push({ name, contextTokens, round, ...(await loop(name, contextTokens, salt++)) });
+  process.stderr.write(`round ${round + 1}/${rounds}  ${contextTokens} tokens  ${name}\n`);
+}
+
+/** Behind all others, whose CPU time they would share. */
+async function measureOutage() {
+  const pair = await startQueuedPair(processes);
+  try {
+    for (const name of ['queued', 'outage']) {
+      transports[name] = { open: () => webSocketTransport(pair[name].url), server: pair[name] };
+      await loop(name, 200, 0);
+    }
+    await pair.cutOff();
+    for (let round = 0; round < rounds; round++) {
+      for (const name of ['queued', 'outage']) await measure(round, Math.min(...contexts), name);
+    }
+  } finally {
+    await pair.remove();
+  }
+}
+
 try {
   // One short loop each before anything is measured: code is compiled, caches are filled.
   for (const name of Object.keys(transports)) await loop(name, 200, 0);
-  let salt = 1;
+  const names = Object.keys(transports);
   for (let round = 0; round < rounds; round++) {
-    for (const contextTokens of contexts) {
-      for (const name of Object.keys(transports)) {
-        results.push({ name, contextTokens, round, ...(await loop(name, contextTokens, salt++)) });
-        process.stderr.write(`round ${round + 1}/${rounds}  ${contextTokens} tokens  ${name}\n`);
-      }
-    }
+    for (const contextTokens of contexts) for (const name of names) await measure(round, contextTokens, name);
   }
+  if (!values['no-services']) await measureOutage();
 } finally {
-  processes.stop();
+  await processes.stop();
 }
 
 const rows = summarise(results);

@@ -66,5 +66,5 @@ try {
   console.log('| turns | tokens | warm ms | cold ms |\n| ---: | ---: | ---: | ---: |');
   for (const row of rows) console.log(`| ${row.map((each) => each.toLocaleString('en')).join(' | ')} |`);
 } finally {
-  processes.stop();
+  await processes.stop();
 }

@@ -142,8 +142,9 @@ export async function floorTransport(url) {
       );
       const added = [
         ...ids(head),
-        ...items.flatMap((item) => ids(format.renderItem(item, calls))),
-        ...format.generationPrompt,
+        // Nothing of Harmony is open between two items, so all of them stand at the same place.
+        ...items.flatMap((item) => ids(format.renderItem(item, { calls, place: undefined }).pieces)),
+        ...format.generationPrompt(undefined),
       ];
       const frame = JSON.stringify({ ids: added, stop: format.stopIds });
       const sentAt = performance.now();

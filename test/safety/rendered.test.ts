@@ -1,66 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { harmony, type Format } from '@turnpike/formats';
-import { ITEM_TYPES, parseItem, parseTools, type Item } from '@turnpike/protocol';
+import type { Format, Piece, Place } from '@turnpike/formats';
+import { ApiError, ITEM_TYPES, parseItem, parseTools, type Item } from '@turnpike/protocol';
 import { headTexts, itemTexts } from '@turnpike/safety';
+import { FORMATS } from './every-format.js';
+import { FIXED, marked, schema, tools, wordsIn, wordsOf } from './marked-words.js';
 
 /**
  * Safety reads what formats show. Every string of an item gets a word of its own; the words that a format shows have to be
- * among those that safety was given.
+ * among those that safety was given. conversations.test.ts has the same of whole chains.
  */
-const FORMATS: Format[] = [harmony()];
-
-let words = 0;
-/** A value with a word of its own in each of its strings and in the names of free fields. */
-function marked(value: unknown, keep: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return `${value}w${(words += 1)}w`;
-  if (Array.isArray(value)) return value.map((each) => marked(each, keep));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => {
-      if (key === 'FREE') return [`keyw${(words += 1)}w`, marked(each, keep)];
-      return [key, keep.has(key) ? each : marked(each, keep)];
-    }),
-  );
-}
-
-/** Fields whose values are words of the protocol. */
-const FIXED = new Set([
-  'type',
-  'role',
-  'status',
-  'execution',
-  'call_id',
-  'id',
-  'approval_request_id',
-  'phase',
-  'image_url',
-  'effort',
-  'syntax',
-  'encrypted_content',
-]);
 
 const call_id = 'call_1';
-const schema = {
-  type: 'object',
-  description: 'd',
-  title: 't',
-  properties: {
-    FREE: { type: 'string', description: 'd', enum: ['e'], default: 'f', examples: ['g'] },
-    b: { oneOf: [{ type: 'string', description: 'h' }] },
-  },
-};
-const tool = { type: 'function', name: 'n', description: 'd', parameters: schema };
-const tools = [
-  tool,
-  {
-    type: 'custom',
-    name: 'c',
-    description: 'd',
-    format: { type: 'grammar', syntax: 'lark', definition: 'g' },
-  },
-  { type: 'namespace', name: 's', description: 'd', tools: [tool] },
-  { type: 'tool_search', execution: 'client', description: 'd', parameters: schema },
-];
 
 /** One item of each type, with something in each of its fields. */
 const ITEMS: Record<string, object[]> = {
@@ -135,10 +85,17 @@ const ITEMS: Record<string, object[]> = {
   multi_agent_call: [{ call_id, action: 'a', arguments: 'b' }],
   multi_agent_call_output: [{ call_id, output: [{ type: 'output_text', text: 'a' }] }],
 };
+/** Names of fields of other items and of none. */
+const UNKNOWN = {
+  FREE: 'a',
+  annotations: [{ FREE: 'b' }],
+  headers: 'c',
+  detail: 'd',
+  authorization: 'e',
+  file_id: 'f',
+};
 /** What another item stands for is rendered in its place; what is referred to is put in before anything sees it. */
 const STAND_INS = ['compaction', 'compaction_trigger', 'item_reference'];
-
-const wordsIn = (text: string): string[] => text.match(/w\d+w/g) ?? [];
 
 describe('every string that a format shows is one that safety reads', () => {
   it('for every type of item there is', () => {
@@ -150,11 +107,12 @@ describe('every string that a format shows is one that safety reads', () => {
   const cases = Object.entries(ITEMS).flatMap(([type, items]) => items.map((item) => [type, item] as const));
   it.each(cases)('%s %j', (type, fields) => {
     const item: Item = parseItem({ type, ...(marked(fields, FIXED) as object) }, 'input[0]');
-    const read = new Set(itemTexts(item).flatMap(({ text }) => wordsIn(text)));
-    for (const format of FORMATS) {
-      const shown = shownBy(format, item);
-      expect(shown.filter((word) => !read.has(word))).toEqual([]);
-    }
+    expectAllRead(item);
+  });
+
+  it.each(cases)('%s %j with fields that nobody knows', (type, fields) => {
+    const item = { type, ...withUnknown(fields) };
+    expectAllRead(parseItem(marked(item, FIXED), 'input[0]'));
   });
 
   it('of the head: instructions, tools, the format of the answer', () => {
@@ -170,14 +128,43 @@ describe('every string that a format shows is one that safety reads', () => {
     for (const format of FORMATS) {
       const { format: responseFormat } = text as { format: never };
       const pieces = format.renderHead({ instructions, tools: given, responseFormat });
-      const shown = pieces.flatMap((piece) => (typeof piece === 'string' ? wordsIn(piece) : []));
+      const shown = wordsOf(pieces);
       expect(shown.length).toBeGreaterThan(10);
-      expect(shown.filter((word) => !read.has(word))).toEqual([]);
+      expect([format.name, shown.filter((word) => !read.has(word))]).toEqual([format.name, []]);
     }
   });
 });
 
+/** The fields, and fields of other names in every object among them. */
+function withUnknown(fields: object): object {
+  const known = Object.entries(fields).map(([key, value]): [string, unknown] => [key, everywhere(value)]);
+  return { ...Object.fromEntries(known), ...UNKNOWN };
+}
+function everywhere(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each): unknown => everywhere(each));
+  return typeof value === 'object' && value !== null ? withUnknown(value) : value;
+}
+
+function expectAllRead(item: Item): void {
+  const read = new Set(itemTexts(item).flatMap(({ text }) => wordsIn(text)));
+  for (const format of FORMATS) {
+    const unread = shownBy(format, item).filter((word) => !read.has(word));
+    expect([format.name, unread]).toEqual([format.name, []]);
+  }
+}
+
+/** Some formats write an item only with what follows it, or at the end. */
 function shownBy(format: Format, item: Item): string[] {
-  const { pieces } = format.renderItem(item, { calls: new Map() } as never);
-  return pieces.flatMap((piece) => (typeof piece === 'string' ? wordsIn(piece) : []));
+  const { pieces, place } = format.renderItem(item, { calls: new Map(), place: undefined });
+  return [...wordsOf(pieces), ...wordsOf(closing(format, place))];
+}
+
+/** A template that refuses a conversation shows none of it. */
+function closing(format: Format, place: Place): readonly Piece[] {
+  try {
+    return format.closing(place);
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.code === 'template_refused') return [];
+    throw thrown;
+  }
 }

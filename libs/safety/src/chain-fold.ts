@@ -4,11 +4,14 @@ import type { ItemKind } from './categories.js';
 import { NearPhrases } from './near-phrases.js';
 import { NOTHING_READ, type Carry, type Hit, type Scanner } from './scanner.js';
 import { LEAD, withFlags, type SafetyHead, type SafetyState } from './state.js';
-import { itemTexts, type VisibleText } from './texts.js';
+import { itemTexts } from './texts.js';
 import type { Finding } from './verdict.js';
+import type { VisibleText } from './visible-text.js';
 
 /** Between items in what classifiers see. */
 const SEPARATOR = '\n';
+/** An id as servers and clients make them: of no use to a classifier. */
+const PLAIN_ID = /^[\w-]{1,64}$/;
 
 /** Folds texts into what is known of a chain, and collects what was found in them. Used for one fold. */
 export class ChainFold {
@@ -111,15 +114,16 @@ export class ChainFold {
     if (texts.length === 0) return;
     const digest = createHash('sha256').update(this.#state.chain);
     const found: Finding[] = [];
-    for (const { kind, text, path: field } of texts) {
+    for (const { kind, text, path: field, apart } of texts) {
       digest.update(`${kind} ${text.length} `).update(text);
       const at = `${path}${field}`;
-      found.push(...this.#text(text, kind, at));
-      if (refusable) this.#texts.push({ kind, text, path: at });
+      found.push(...(apart ? this.#apart(text, kind, at) : this.#text(text, kind, at)));
+      if (refusable && !(apart && PLAIN_ID.test(text))) this.#texts.push({ kind, text, path: at });
     }
-    if (this.#windowSize > 0) {
-      const said = texts.map(({ text }) => text.slice(-this.#windowSize)).join('');
-      this.#window = (this.#window + said + SEPARATOR).slice(-this.#windowSize);
+    const said = texts.filter(({ apart }) => !apart);
+    if (this.#windowSize > 0 && said.length > 0) {
+      const ends = said.map(({ text }) => text.slice(-this.#windowSize)).join('');
+      this.#window = (this.#window + ends + SEPARATOR).slice(-this.#windowSize);
     }
     if (refusable) this.#findings.push(...found);
     const flags = withFlags(
@@ -144,6 +148,13 @@ export class ChainFold {
       lead: lead.length >= LEAD ? lead : copied((lead + text.slice(0, LEAD)).slice(0, LEAD)),
     };
     return findings;
+  }
+
+  /** What is by itself: the texts around it go on from each other. */
+  #apart(text: string, kind: ItemKind, path: string): Finding[] {
+    const { hits } = this.#scanner.scan(text, [NOTHING_READ]);
+    this.#characters += text.length;
+    return this.#judge(hits, kind, path, this.#near, this.#state.units);
   }
 
   #judge(hits: readonly Hit[], kind: ItemKind, path: string, near: NearPhrases, before = 0): Finding[] {

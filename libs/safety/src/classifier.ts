@@ -1,5 +1,5 @@
 import type { Finding, Verdict } from './verdict.js';
-import type { VisibleText } from './texts.js';
+import type { VisibleText } from './visible-text.js';
 
 /** What a classifier is asked about. */
 export interface ClassifierRequest {

@@ -3,7 +3,8 @@ import { shownItems } from '@turnpike/turns';
 import type { Category, ItemKind } from './categories.js';
 import { MOST_TAIL, tailOf, type Carry } from './scanner.js';
 import { LEAD, type SafetyHead, type SafetyState } from './state.js';
-import { itemTexts, type VisibleText } from './texts.js';
+import { itemTexts } from './texts.js';
+import type { VisibleText } from './visible-text.js';
 
 /** What is kept: numbers and names. Texts are in the items, and are taken from there again. */
 interface KeptState {
@@ -69,9 +70,10 @@ export function safetyCodec(windowSize: number, empty: SafetyState): ArtifactCod
   };
 }
 
+/** By item, what later texts may go on from. */
 function shownTexts(history: readonly TurnItem[]): VisibleText[][] {
   return shownItems(history)
-    .entries.map(({ item }) => itemTexts(item))
+    .entries.map(({ item }) => itemTexts(item).filter(({ apart }) => !apart))
     .filter((texts) => texts.length > 0);
 }
 

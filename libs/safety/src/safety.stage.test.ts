@@ -19,6 +19,40 @@ const cuts = Array.from({ length: MARKER.length - 1 }, (_, index): [string, stri
   MARKER.slice(index + 1),
 ]);
 
+describe('a text where none is expected', () => {
+  const output = (fields: object) => parseItem({ type: 'function_call_output', ...fields }, 'input[0]');
+  const shell = (fields: object) =>
+    parseItem({ type: 'local_shell_call_output', call_id: 'c', output: 'x', ...fields }, 'input[0]');
+
+  it.each([
+    ['as the id of a call', output({ call_id: MARKER, output: 'x' })],
+    ['behind the beginning of a data: URL', message('user', `data:text/plain;base64,${MARKER}`)],
+    ['in a field that nobody knows', shell({ headers: MARKER })],
+    ['as the name of a field that nobody knows', shell({ [MARKER]: 1 })],
+    [
+      'in what a program gave',
+      parseItem({ type: 'program_output', call_id: 'c', result: MARKER }, 'input[0]'),
+    ],
+  ])('is seen: %s', (_name, item) => {
+    expect(() => foldChain(stage(), [[{ item }]])).toThrow('content policy');
+  });
+
+  it('is given to a classifier where it is an id that is no id', () => {
+    const asked: string[][] = [];
+    const classifier = {
+      name: 'test',
+      version: '1',
+      classify: ({ texts }: ClassifierRequest) => {
+        asked.push(texts.map(({ text }) => text));
+        return { action: 'pass', categories: [] } as const;
+      },
+    };
+    const items = ['call_1', 'do this first'].map((call_id) => ({ item: output({ call_id, output: 'x' }) }));
+    foldChain(stage({ classifier }), [items]);
+    expect(asked).toEqual([['x', 'do this first', 'x']]);
+  });
+});
+
 describe('a text that is split', () => {
   it('over the parts of a message is seen', () => {
     for (const [a, b] of cuts) {
@@ -40,6 +74,15 @@ describe('a text that is split', () => {
     for (const [a, b] of cuts) {
       const turns = [[given(`so ${a}`)], [written('I see')], [given(`${b} it is`)]];
       expect(() => foldChain(stage(), turns)).toThrow('content policy');
+    }
+  });
+
+  it('over the outputs of two calls is seen, whatever their ids', () => {
+    for (const [a, b] of cuts) {
+      const items = [a, b].map((output, index) => ({
+        item: parseItem({ type: 'function_call_output', call_id: `c${index}`, output }, 'input[0]'),
+      }));
+      expect(() => foldChain(stage(), [items])).toThrow('content policy');
     }
   });
 

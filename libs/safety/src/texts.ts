@@ -1,20 +1,17 @@
-import type {
-  InputPart,
-  Item,
-  MessageItem,
-  MessagePart,
-  ResponseRequest,
-  ToolOutputItem,
+import {
+  answerOf,
+  callMadeBy,
+  isToolItem,
+  type InputPart,
+  type Item,
+  type MessageItem,
+  type MessagePart,
+  type ResponseRequest,
+  type ToolOutputItem,
 } from '@turnpike/protocol';
 import type { ItemKind } from './categories.js';
-
-/** A text that a model may be shown. */
-export interface VisibleText {
-  readonly kind: ItemKind;
-  readonly text: string;
-  /** Path of its field below the item or the request, as in `.content[0].text`. */
-  readonly path: string;
-}
+import { toolItemTexts } from './tool-item-texts.js';
+import { addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
 
 /** Fields of items and tools that no format shows, or that name something else. */
 const NEVER_SHOWN: ReadonlySet<string> = new Set([
@@ -36,26 +33,19 @@ const NEVER_SHOWN: ReadonlySet<string> = new Set([
   'headers',
 ]);
 
-/** Fields that are shown as JSON, names and all. */
-const JSON_FIELDS: ReadonlySet<string> = new Set([
-  'action',
-  'actions',
-  'operation',
-  'arguments',
-  'parameters',
-  'schema',
-  'error',
-]);
-
 /**
  * Every text of an item that some format may show to a model, in order: this is what safety reads. More than a format
  * shows does no harm; less would be a way past it. What a sealed item stands for comes as items of its own.
  */
 export function itemTexts(item: Item): VisibleText[] {
   const texts: VisibleText[] = [];
+  // Servers that take messages, and templates, are given the ids that pair calls and outputs.
+  const id = callMadeBy(item)?.id ?? answerOf(item)?.id;
+  if (id !== undefined) texts.push({ kind: kindOf(item), text: id, path: '.call_id', apart: true });
   if (item.type === 'message') messageTexts(item, texts);
   else if (isPartsOutput(item)) partTexts(item.output, 'tool_output', '.output', texts);
-  else if (item.type !== 'compaction') collect(withoutImage(item), kindOf(item), '', texts);
+  else if (isToolItem(item)) toolItemTexts(item, kindOf(item), texts);
+  else if (item.type !== 'compaction') collect(item, kindOf(item), '', texts);
   return texts;
 }
 
@@ -66,12 +56,6 @@ function isPartsOutput(item: Item): item is PartsOutput {
   return isOutput && typeof item.output !== 'string';
 }
 
-function withoutImage(item: Item): object {
-  if (item.type !== 'image_generation_call') return item;
-  const { result: _image, ...shown } = item;
-  return shown;
-}
-
 /** Every text of what stands before the items: instructions, tools, and the format of the answer. */
 export function headTexts({
   instructions,
@@ -79,7 +63,7 @@ export function headTexts({
   text,
 }: Pick<ResponseRequest, 'instructions' | 'tools' | 'text'>): VisibleText[] {
   const texts: VisibleText[] = [];
-  if (instructions !== undefined) add(instructions, 'instructions', 'instructions', texts);
+  if (instructions !== undefined) addText(instructions, 'instructions', 'instructions', texts);
   tools.forEach((tool, index) => collect(tool, 'tools', `tools[${index}]`, texts));
   collect(text.format, 'instructions', 'text.format', texts);
   return texts;
@@ -96,13 +80,13 @@ function partTexts(parts: readonly MessagePart[], kind: ItemKind, path: string, 
     switch (part.type) {
       case 'input_text':
       case 'output_text':
-        return add(part.text, kind, `${at}.text`, texts);
+        return addText(part.text, kind, `${at}.text`, texts);
       case 'refusal':
-        return add(part.refusal, kind, `${at}.refusal`, texts);
+        return addText(part.refusal, kind, `${at}.refusal`, texts);
       case 'input_file': {
-        if (part.filename !== undefined) add(part.filename, kind, `${at}.filename`, texts);
-        if (part.file_url !== undefined) add(part.file_url, kind, `${at}.file_url`, texts);
-        if (part.file_data !== undefined) add(fileText(part.file_data), kind, `${at}.file_data`, texts);
+        if (part.filename !== undefined) addText(part.filename, kind, `${at}.filename`, texts);
+        if (part.file_url !== undefined) addText(part.file_url, kind, `${at}.file_url`, texts);
+        if (part.file_data !== undefined) addText(fileText(part.file_data), kind, `${at}.file_data`, texts);
         return;
       }
       case 'input_image':
@@ -148,32 +132,15 @@ function kindOf({ type }: Item): ItemKind {
 
 /** All texts below a value, without the names of their fields. */
 function collect(value: unknown, kind: ItemKind, path: string, texts: VisibleText[]): void {
-  if (typeof value === 'string') add(value, kind, path, texts);
+  if (typeof value === 'string') addText(value, kind, path, texts);
   else if (Array.isArray(value))
     value.forEach((each, index) => collect(each, kind, `${path}[${index}]`, texts));
   else if (typeof value === 'object' && value !== null) {
     for (const [key, each] of Object.entries(value)) {
       if (NEVER_SHOWN.has(key)) continue;
       const at = `${path}.${key}`;
-      if (JSON_FIELDS.has(key) && typeof each === 'object') jsonTexts(each, kind, at, texts);
+      if (JSON_FIELDS.has(key) && typeof each === 'object') collectJson(each, kind, at, texts);
       else collect(each, kind, at, texts);
     }
   }
-}
-
-/** All texts below a value that is shown as JSON: names of fields are words as well. */
-function jsonTexts(value: unknown, kind: ItemKind, path: string, texts: VisibleText[]): void {
-  if (typeof value === 'string') add(value, kind, path, texts);
-  else if (Array.isArray(value)) value.forEach((each) => jsonTexts(each, kind, path, texts));
-  else if (typeof value === 'object' && value !== null) {
-    for (const [key, each] of Object.entries(value)) {
-      add(key, kind, path, texts);
-      jsonTexts(each, kind, path, texts);
-    }
-  }
-}
-
-/** Binary data in the form of a URL is never shown. */
-function add(text: string, kind: ItemKind, path: string, texts: VisibleText[]): void {
-  if (text !== '' && !/^data:[^,]{0,200};base64,/i.test(text)) texts.push({ kind, text, path });
 }

@@ -1,31 +1,31 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { summaryItem } from '@turnpike/conversation';
-import { imagePartsOf, Images } from '@turnpike/images';
+import { imagePartsOf } from '@turnpike/images';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { packExpansion, type Sealer } from '@turnpike/sealing';
-import type { Artifacts, Pipeline, TurnContext, TurnItem, TurnLifecycle } from '@turnpike/turns';
+import type { Artifacts, Pipeline, TurnContext, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
-import type { Answered, AnsweredChain } from './answered.js';
+import type { Answered } from './answered.js';
 import { boundSchema, schemaOf } from './answer-schema.js';
 import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
 import { compactedTurn, summarise } from './compacting.js';
 import { failedBy, stopReason } from './ending.js';
-import { enginePromptLength } from './engine-prompt.js';
 import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
 import type { EventSink } from './event-sink.js';
 import { generationsOf } from './generations.js';
 import { OutputBlocked, type GuardedAssembler } from './guarded-assembler.js';
+import { OpenChain } from './open-chain.js';
+import { isAnswered } from './open-response.js';
 import { OutputRules } from './output-rules.js';
 import type { ResponseControl } from './response-control.js';
 import type { SafetyGate } from './safety-gate.js';
 import { sample, type SamplingResult } from './sampling.js';
 import { sumOf, usageOf, withoutKnown } from './usage.js';
-import { writtenItems } from './written-items.js';
 
 export interface AnsweringParts {
   readonly pipeline: Pipeline;
@@ -54,15 +54,10 @@ const OUT_OF_BUDGET: Ending = { status: 'incomplete', reason: 'insufficient_quot
 export class Answering {
   readonly #parts: AnsweringParts;
   readonly #signal: AbortSignal;
-  #turn: TurnContext;
-  #artifacts: Artifacts | undefined;
-  readonly #output: TurnItem[] = [];
+  readonly #chain: OpenChain;
   readonly #guard: GuardedAssembler;
-  #folded = 0;
   /** Tokens that were generated and not shown, because the verdict was against their input; not in the usage yet. */
   #withheld = 0;
-  /** Calls among what is folded. */
-  #callsMade = 0;
   #usage = usageOf(0, 0, 0, undefined);
   /** Of the output's, those of a summary: what a request may have answered in does not count them. */
   #summaryTokens = 0;
@@ -70,7 +65,7 @@ export class Answering {
   #counted = 0;
 
   constructor(turn: TurnContext, parts: AnsweringParts) {
-    this.#turn = turn;
+    this.#chain = new OpenChain(turn, parts);
     this.#parts = parts;
     this.#guard = parts.safety.guard(parts.assembler);
     // Of the turn, not of the connection: a signal that lives as long would keep all that were derived from it.
@@ -84,23 +79,23 @@ export class Answering {
   async run(previous: Artifacts | undefined): Promise<Answered> {
     const { safety } = this.#parts;
     const answered = await this.#answered(previous);
-    safety.ended(this.#guard, this.#turn);
-    return { ...answered, safety: safety.shown(this.#artifacts, answered.failure, this.#guard) };
+    safety.ended(this.#guard, this.#chain.turn);
+    return { ...answered, safety: safety.shown(this.#chain.known, answered.failure, this.#guard) };
   }
 
   async #answered(previous: Artifacts | undefined): Promise<Answered> {
-    const { assembler, sink, safety, pipeline } = this.#parts;
+    const { assembler, sink } = this.#parts;
+    const chain = this.#chain;
     try {
-      const prepared = await pipeline.run(this.#turn, previous, 'preparation');
-      this.#artifacts = this.#races() ? prepared : await safety.settled(prepared);
+      await chain.prepare(previous, this.#races());
       if (this.#parts.money.isHeld) this.#parts.lifecycle.move('held');
       const { ending, failure } = await this.#steps();
-      return { ending, failure, usage: this.#usage, chain: this.#chain() };
+      return { ending, failure, usage: this.#usage, chain: chain.answered };
     } catch (thrown) {
       const unfinished = assembler.discardOpen();
       if (unfinished.length > 0) sink.send(unfinished);
       if (thrown instanceof OutputBlocked) {
-        return { ending: FILTERED, usage: thrown.usage, chain: this.#chain() };
+        return { ending: FILTERED, usage: thrown.usage, chain: chain.answered };
       }
       const summary = this.#parts.money.used('compaction');
       const usage =
@@ -108,9 +103,9 @@ export class Answering {
           ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, undefined)
           : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
-      const refusal = await this.#refusal();
+      const refusal = await chain.refusal();
       const stopped = this.#stopped();
-      if (stopped !== undefined && refusal === undefined) return { ...stopped, usage, chain: this.#chain() };
+      if (stopped !== undefined && refusal === undefined) return { ...stopped, usage, chain: chain.answered };
       const failure = refusal ?? ApiError.from(moneyError(thrown));
       return { ending: failedBy(failure), failure, usage };
     }
@@ -118,37 +113,19 @@ export class Answering {
 
   /** Whether inference starts before the verdict on its input is there. What is compacted is settled first. */
   #races(): boolean {
-    const { generate, compacts, compactThreshold } = this.#turn.request;
+    const { generate, compacts, compactThreshold } = this.#chain.turn.request;
     return this.#parts.safety.races && generate && !compacts && compactThreshold === undefined;
   }
 
-  /** Why the chain may not be gone on from, once that is known. */
-  async #refusal(): Promise<ApiError | undefined> {
-    if (this.#artifacts === undefined) return undefined;
-    try {
-      this.#artifacts = await this.#parts.safety.settled(this.#artifacts);
-      return undefined;
-    } catch (thrown) {
-      return ApiError.from(thrown);
-    }
-  }
-
-  #chain(): AnsweredChain | undefined {
-    if (this.#artifacts === undefined) return undefined;
-    const { assembler } = this.#parts;
-    const folded = Math.min(this.#folded, assembler.items.length);
-    return { turn: this.#turn, artifacts: this.#artifacts, output: this.#output, folded };
-  }
-
   async #steps(): Promise<Pick<SamplingResult, 'ending' | 'failure'>> {
-    const { request } = this.#turn;
-    this.#counted = this.#promptTokens();
-    this.#requireRoom();
+    const { request } = this.#chain.turn;
+    this.#counted = this.#chain.promptTokens;
+    this.#chain.requireRoom();
     if (!request.generate) this.#usage = usageOf(this.#counted, 0, 0, undefined);
     const stopped = this.#stopped();
     if (stopped !== undefined) return stopped;
     if (!request.generate) {
-      this.#parts.money.warmedUp(this.#counted, this.#images(), this.#route());
+      this.#parts.money.warmedUp(this.#counted, this.#chain.imageTokens, this.#route());
       return { ending: { status: 'completed' } };
     }
     if (request.compacts) {
@@ -157,14 +134,14 @@ export class Answering {
     }
     if (this.#isDue(request.compactThreshold)) {
       await this.#compact(true);
-      this.#counted = this.#promptTokens();
+      this.#counted = this.#chain.promptTokens;
     }
-    for (let read = this.#counted; ; read = await this.#takeOutputs()) {
+    for (let read = this.#counted; ; read = await this.#chain.takeOutputs()) {
       const { ending, failure } = await this.#sample(read);
       const goesOn = ending.status === 'completed' && (await this.#isAnswered());
       const stopped = this.#stopped();
       if (goesOn && stopped === undefined) continue;
-      await this.#keepOutputs();
+      await this.#chain.keepOutputs();
       return goesOn && stopped !== undefined ? stopped : { ending, failure };
     }
   }
@@ -180,7 +157,7 @@ export class Answering {
   /** Whether the conversation is to be compacted first. Not before the model has seen what images it was just given. */
   #isDue(threshold: number | undefined): boolean {
     if (threshold === undefined || this.#counted <= threshold) return false;
-    return !this.#turn.items.some(({ item }) => imagePartsOf(item, '').length > 0);
+    return !this.#chain.turn.items.some(({ item }) => imagePartsOf(item, '').length > 0);
   }
 
   /** @param answers whether the input is still to be answered behind the summary */
@@ -188,10 +165,10 @@ export class Answering {
     const { assembler, sink, sealer, pipeline, router, safety, money } = this.#parts;
     this.#dispatched();
     sink.send(assembler.beginCompaction());
-    const turn = this.#turn;
+    const turn = this.#chain.turn;
     const { text, usage, artifacts } = await summarise({
       turn,
-      artifacts: this.#known(),
+      artifacts: this.#chain.artifacts,
       pipeline,
       router,
       sealer,
@@ -199,7 +176,7 @@ export class Answering {
       money,
       signal: this.#signal,
     });
-    this.#artifacts = artifacts;
+    this.#chain.become(artifacts);
     this.#streaming();
     const { contextTokens } = artifactOf(artifacts, Routing);
     const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
@@ -210,7 +187,7 @@ export class Answering {
     sink.send(frames);
     this.#usage = usage;
     this.#summaryTokens = usage.output_tokens;
-    await this.#fold([{ item, expansion }], 'output');
+    await this.#chain.fold([{ item, expansion }], 'output');
   }
 
   /**
@@ -224,18 +201,18 @@ export class Answering {
     const readsAll = this.#readsAll(read);
     let result = await this.#sampleOnce(read);
     if (result.failure !== undefined && result.isEmpty && this.#stopped() === undefined) {
-      const length = this.#promptTokens();
+      const length = this.#chain.promptTokens;
       const moved = await failover({
         ...this.#parts,
-        turn: this.#turn,
-        artifacts: this.#known(),
+        turn: this.#chain.turn,
+        artifacts: this.#chain.artifacts,
         failure: result.failure,
       });
       if (moved !== undefined) {
-        this.#artifacts = moved;
+        this.#chain.become(moved);
         money.failedOver(read);
         // In another format the same conversation has another length.
-        result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
+        result = await this.#sampleOnce(Math.max(0, read + this.#chain.promptTokens - length));
       }
     }
     const usage = withoutKnown(result.usage, before, readsAll);
@@ -246,7 +223,7 @@ export class Answering {
 
   /** The same as far as the content policy lets it: what it does not is not part of the output. */
   async #filtered(result: SamplingResult): Promise<SamplingResult> {
-    const refusal = await this.#refusal();
+    const refusal = await this.#chain.refusal();
     if (refusal !== undefined) return { ...result, ending: failedBy(refusal), failure: refusal };
     if (!this.#guard.blocked) return result;
     const { assembler, sink } = this.#parts;
@@ -257,8 +234,8 @@ export class Answering {
 
   async #sampleOnce(read: number): Promise<SamplingResult> {
     const { assembler, control, sink, sealer, safety, pipeline, money } = this.#parts;
-    const { request } = this.#turn;
-    const artifacts = this.#known();
+    const { request } = this.#chain.turn;
+    const artifacts = this.#chain.artifacts;
     const route = artifactOf(artifacts, Routing);
     const { format, contextTokens } = route;
     const engine = ClearedEngine.of(artifacts, safety);
@@ -276,7 +253,7 @@ export class Answering {
     this.#parts.onRoute(route);
     const result = await sample({
       source: generationsOf({
-        turn: this.#turn,
+        turn: this.#chain.turn,
         artifacts,
         engine,
         pipeline,
@@ -285,11 +262,11 @@ export class Answering {
         isLimited: request.maxOutputTokens !== undefined,
       }),
       maxTokens: this.#tokensLeft(contextTokens),
-      folded: this.#folded,
+      folded: this.#chain.folded,
       promptTokens: read,
       readsAll: this.#readsAll(read),
       rules: new OutputRules({
-        tools: toolRule(request, addedTools, this.#callsMade),
+        tools: toolRule(request, addedTools, this.#chain.callsMade),
         bindsAnswer: answerSchema !== undefined,
         reasons: settings.effort !== 'none' && settings.effort !== 'minimal',
         steered: () => control.steers.length > 0,
@@ -316,9 +293,9 @@ export class Answering {
     try {
       await money.dispatch({
         purpose: 'answer',
-        prompt: this.#promptTokens(),
+        prompt: this.#chain.promptTokens,
         read,
-        image: isFirst ? this.#images() : 0,
+        image: isFirst ? this.#chain.imageTokens : 0,
         ...this.#route(),
       });
       return true;
@@ -329,109 +306,25 @@ export class Answering {
   }
 
   #route(): { engine: string; route: string } {
-    const route = artifactOf(this.#known(), Routing);
+    const route = this.#chain.route;
     return { engine: route.engine.name, route: route.engineModel };
   }
 
-  #images(): number {
-    return artifactOf(this.#known(), Images).tokens;
-  }
-
-  /** Whether the response goes on: once the client has answered its calls, where it is open for that. */
-  async #isAnswered(): Promise<boolean> {
-    const { control, assembler, sink, gone } = this.#parts;
-    const { appends } = this.#turn.request;
-    const waiting = control.waiting();
-    if (waiting.size > 0 && (appends || control.hasUnread)) {
-      if (appends) {
-        const output = assembler.items
-          .slice(this.#folded)
-          .flatMap(({ item }) =>
-            'call_id' in item && item.call_id !== null && waiting.has(item.call_id) ? [item] : [],
-          );
-        sink.send([
-          assembler.notice('response.done', {
-            response_id: assembler.response.id,
-            output,
-            usage: this.#usage,
-          }),
-        ]);
-      }
-      await control.untilAnswered(gone);
-      return true;
-    }
-    return waiting.size === 0 && control.hasUnread;
-  }
-
-  /** Puts what the model wrote and what the client answered into the prompt; returns the tokens of the latter. */
-  async #takeOutputs(): Promise<number> {
-    await this.#foldWritten();
-    const before = this.#promptTokens();
-    await this.#fold(outputItems(this.#parts.control), 'input');
-    this.#requireRoom();
-    return this.#promptTokens() - before;
-  }
-
-  /** What the client was told to be taken stays in the chain, though nothing is made of it and other calls may wait. */
-  async #keepOutputs(): Promise<void> {
-    const { control } = this.#parts;
-    while (control.hasUnread) {
-      await this.#foldWritten();
-      await this.#fold(outputItems(control), 'input', { ...this.#turn.request, generate: false });
-    }
-    control.close();
-  }
-
-  async #foldWritten(): Promise<void> {
-    const { format } = artifactOf(this.#known(), Routing);
-    const written = this.#parts.assembler.items.slice(this.#folded);
-    this.#callsMade += written.filter(({ item }) => 'call_id' in item).length;
-    await this.#fold(writtenItems(written, format), 'output');
-  }
-
-  async #fold(
-    items: readonly TurnItem[],
-    phase: 'input' | 'output',
-    request = this.#turn.request,
-  ): Promise<void> {
-    const turn = this.#turn.next(items, phase, request);
-    const { pipeline, safety } = this.#parts;
-    this.#artifacts = await safety.settled(await pipeline.run(turn, this.#known()));
-    this.#turn = turn;
-    this.#output.push(...items);
-    this.#folded = this.#parts.assembler.items.length;
-  }
-
-  /** @throws ApiError context_length_exceeded when the prompt leaves no room for an answer */
-  #requireRoom(): void {
-    const { contextTokens } = artifactOf(this.#known(), Routing);
-    const length = this.#promptTokens();
-    if (length < contextTokens) return;
-    throw new ApiError('context_length_exceeded', {
-      param: 'input',
-      message: `The input has ${length} tokens; the context window of the model holds ${contextTokens}.`,
-    });
+  #isAnswered(): Promise<boolean> {
+    const { appends } = this.#chain.turn.request;
+    return isAnswered({ ...this.#parts, appends, folded: this.#chain.folded, usage: this.#usage });
   }
 
   #tokensLeft(contextTokens: number): number {
-    const room = contextTokens - this.#promptTokens();
-    const { maxOutputTokens } = this.#turn.request;
+    const room = contextTokens - this.#chain.promptTokens;
+    const { maxOutputTokens } = this.#chain.turn.request;
     const answered = this.#usage.output_tokens - this.#summaryTokens;
     return Math.min(room, (maxOutputTokens ?? Infinity) - answered);
   }
 
   /** Whether so much is all of the prompt: at the start, and behind a summary. */
   #readsAll(read: number): boolean {
-    return read >= this.#promptTokens();
-  }
-
-  #promptTokens(): number {
-    return enginePromptLength(this.#known());
-  }
-
-  #known(): Artifacts {
-    if (this.#artifacts === undefined) throw new Error('the turn has not been prepared');
-    return this.#artifacts;
+    return read >= this.#chain.promptTokens;
   }
 
   #dispatched(): void {
@@ -442,8 +335,4 @@ export class Answering {
   #streaming(): void {
     if (this.#parts.lifecycle.state === 'dispatched') this.#parts.lifecycle.move('streaming');
   }
-}
-
-function outputItems(control: ResponseControl): TurnItem[] {
-  return control.takeOutputs().map((item) => ({ item }));
 }

@@ -2,6 +2,7 @@ import {
   answerOf,
   callMadeBy,
   isToolItem,
+  SILENT_FIELDS,
   type Item,
   type MessageItem,
   type MessagePart,
@@ -120,10 +121,7 @@ function toolItem(item: ToolItem, place: Place): Written {
   return contentField(place, `${item.type}: ${said(item)}`);
 }
 
-/** Fields that say nothing to a model, and those that hold binary data. */
-const UNSAID = new Set(['type', 'id', 'call_id', 'status', 'result', 'image_url', 'file_data']);
-
 /** What such an item says, as JSON text. */
 export function said(item: ToolItem): string {
-  return JSON.stringify(item, (key, value: unknown) => (UNSAID.has(key) ? undefined : value));
+  return JSON.stringify(item, (key, value: unknown) => (SILENT_FIELDS.has(key) ? undefined : value));
 }

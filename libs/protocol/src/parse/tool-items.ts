@@ -166,6 +166,17 @@ export type ToolItem = { [T in ToolItemType]: Known<z.output<(typeof TOOL_ITEMS)
 
 export const TOOL_ITEM_TYPES = Object.keys(TOOL_ITEMS) as ToolItemType[];
 
+/** Fields of such items, at any depth, that say nothing to a model or hold binary data. No format shows them as they are. */
+export const SILENT_FIELDS: ReadonlySet<string> = new Set([
+  'type',
+  'id',
+  'call_id',
+  'status',
+  'result',
+  'image_url',
+  'file_data',
+]);
+
 export function isToolItem(item: { readonly type: string }): item is ToolItem {
   return Object.hasOwn(TOOL_ITEMS, item.type);
 }
