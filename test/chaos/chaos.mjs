@@ -11,7 +11,7 @@ const TPS = 60;
 const PROGRESS_TOKENS = 16;
 const CLIENTS = 12;
 /** How long what an engine has written may wait for its gateway to read it, on a busy machine, in ms. */
-const ON_THE_WAY_MS = 250;
+const ON_THE_WAY_MS = 500;
 /** How long everything that was settled may take to be booked once nothing is broken any more, in ms. */
 const DRAIN_MS = 90_000;
 
