@@ -49,6 +49,11 @@ export async function runChaos({ turns, seed = 1, say = () => undefined }) {
     const told = await runTurns({ turns, random, gateways, faults, say });
     await faults.stop();
     const report = await settled({ engine, databaseUrl, told, say });
+    // Only we end processes here.
+    for (const { crashes } of [engine, worker, ...gateways]) {
+      report.unexplained += crashes.length;
+      report.details.push(...crashes);
+    }
     return { turns, seed, kills: faults.counts, ...report };
   } finally {
     await Promise.all([...gateways, worker, engine].map((each) => each.kill()));
