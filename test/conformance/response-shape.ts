@@ -130,6 +130,20 @@ export const responseShape = z
     access_programs: z.null(),
     // Of a response that belongs to a conversation.
     conversation: z.strictObject({ id: z.string() }).nullable().optional(),
+    // What this server says beyond the protocol.
+    turnpike: z
+      .strictObject({
+        dropped_tools: z.array(z.string()).optional(),
+        safety: z
+          .strictObject({
+            state: z.enum(['passed', 'blocked', 'unchecked']),
+            policy: z.string().min(1),
+            categories: z.array(z.string()).optional(),
+            where: z.enum(['input', 'output']).optional(),
+          })
+          .optional(),
+      })
+      .optional(),
   })
   .refine((all) => (all.error !== null) === (all.status === 'failed'), 'has an error exactly when it failed')
   .refine(

@@ -140,11 +140,33 @@ describe('the API', () => {
     });
   });
 
+  it('writes invoices: of its own tenant for who asks, of any for operators', async () => {
+    const invoice = { object: 'invoice', tenant: 't', from: '2026-01-01', to: '2026-12-31', currency: 'USD' };
+    const lines = [{ kind: 'usage', model: 'm', turns: 1, output_tokens: 100, amount_usd: '0.00021' }];
+    for (const [name, query] of [
+      ['t', ''],
+      ['operator', 'tenant=t&'],
+    ] as const) {
+      const { text } = await asKey(name, `invoices?${query}${DAYS}`);
+      expect(JSON.parse(text)).toMatchObject({ ...invoice, lines, total_usd: '0.00021' });
+    }
+    const table = await asKey('u', `invoices?${DAYS}&format=csv`);
+    expect(table.type).toContain('text/csv');
+    expect(table.text.split('\n')[1]).toMatch(/^usage,'=cmd\(\),m,test,1,/);
+    const foreign = await asKey('t', `invoices?tenant=u&${DAYS}`);
+    const unknown = await asKey('t', `invoices?tenant=v&${DAYS}`);
+    expect([foreign.status, foreign.text.replace('"u"', '"v"')]).toEqual([200, unknown.text]);
+    expect(JSON.parse(foreign.text)).toMatchObject({ lines: [], total_usd: '0' });
+    expect((await asKey('operator', 'invoices')).status).toBe(400);
+    expect((await asKey('t', 'invoices?from=2026-13-01')).status).toBe(400);
+  });
+
   it('tells the whole story of a response to its tenant, and nothing to another', async () => {
     const story = JSON.parse((await asKey('t', 'responses/resp_1')).text) as Record<string, unknown>;
     expect(story).toMatchObject({
       object: 'response.money',
       amount_usd: '0.00021',
+      job: expect.stringMatching(/^usage-gateway-1-\d+-\d+$/),
       record: { admitSequence: 1, settleSequence: 2, priceVersion: 'test' },
       transactions: [
         {
@@ -163,7 +185,7 @@ describe('the API', () => {
   });
 
   it('is for keys of the scopes, and for no one else', async () => {
-    for (const path of ['usage', 'balances', 'responses/resp_1', 'dead_letters']) {
+    for (const path of ['usage', 'invoices', 'balances', 'responses/resp_1', 'dead_letters']) {
       expect((await asKey('agent', path)).status).toBe(403);
       expect((await asKey('nobody', path)).status).toBe(401);
     }
@@ -180,7 +202,14 @@ describe('the API', () => {
 describe('the pages', () => {
   it('lead to the form of a key, and say nothing before', async () => {
     const browser = new Browser();
-    for (const path of ['/', '/response?id=resp_1', '/dead-letters', '/usage.csv', '/admin/queues/']) {
+    for (const path of [
+      '/',
+      '/invoice',
+      '/response?id=resp_1',
+      '/dead-letters',
+      '/usage.csv',
+      '/admin/queues/',
+    ]) {
       expect(await browser.get(path)).toMatchObject({ status: 303, to: '/login' });
     }
     await browser.get('/login');
@@ -207,11 +236,16 @@ describe('the pages', () => {
     expect(mine.page).toContain('$0.00021');
     expect(mine.page).not.toContain('Dead letters');
     await mine.get('/response?id=resp_1');
-    for (const text of ['tenant:t', 'revenue:m', 'record 2', 'Price version'])
+    for (const text of ['tenant:t', 'revenue:m', 'record 2', 'Price version', 'usage-gateway-1-'])
       expect(mine.page).toContain(text);
     expect((await mine.get('/response?id=resp_2')).status).toBe(404);
     expect(mine.page).not.toContain('0.00011');
     expect((await mine.get(`/usage.csv?${DAYS}`)).headers.get('content-disposition')).toContain('usage.csv');
+    await mine.get(`/?${DAYS}`);
+    const [, link = ''] = /href="(\/invoice[^"]+format=json)"/.exec(mine.page) ?? [];
+    const invoice = await mine.get(link.replaceAll('&amp;', '&'));
+    expect(invoice.headers.get('content-disposition')).toContain('invoice-2026-01-01-2026-12-31.json');
+    expect(JSON.parse(mine.page)).toMatchObject({ tenant: 't', total_usd: '0.00021' });
     for (const path of ['/dead-letters', '/admin/queues/', '/admin/queues/api/queues']) {
       expect((await mine.get(path)).status).toBe(403);
     }

@@ -134,6 +134,96 @@ describe('a tool loop', () => {
   });
 });
 
+describe('reasoning goes back in the field that it came in', () => {
+  const details = [
+    { type: 'reasoning.text', text: 'let me think', format: 'f', index: 0, signature: 's==' },
+    { type: 'reasoning.encrypted', data: 'AAA', format: 'f', index: 1 },
+  ];
+  const piece = (index: number, fields: object) =>
+    delta({ reasoning: 'x', reasoning_details: [{ type: 'reasoning.text', format: 'f', index, ...fields }] });
+  const FIELDS: [string, unknown[], Record<string, unknown>][] = [
+    [
+      'reasoning_content',
+      [delta({ reasoning_content: 'let me ' }), delta({ reasoning_content: 'think' })],
+      { reasoning_content: 'let me think' },
+    ],
+    [
+      'reasoning',
+      [delta({ reasoning: 'let me ' }), delta({ reasoning: 'think' })],
+      { reasoning: 'let me think' },
+    ],
+    [
+      'reasoning_details',
+      [
+        piece(0, { text: 'let me ' }),
+        piece(0, { text: 'think', signature: null }),
+        piece(0, { text: '', signature: 's==' }),
+        delta({ reasoning_details: [details[1]] }),
+      ],
+      { reasoning_details: details },
+    ],
+  ];
+
+  describe.each(FIELDS)('%s', (name, thoughts, field) => {
+    overBoth('for the tool loop, in the same bytes', here, async (client) => {
+      const base = { tools: [WEATHER], store: true };
+      const called = [call(0, 'get_weather', '{"city":"Oslo"}'), delta({}, 'tool_calls'), DONE];
+      server.play(
+        [...thoughts, ...called],
+        [...thoughts, delta({ content: 'Once more.' }), ...called],
+        [delta({ content: 'Sunny.' }, 'stop'), DONE],
+        [delta({ content: 'Bye.' }, 'stop'), DONE],
+      );
+      let events = await client.create({ ...base, input: 'weather?' });
+      let before = lastBody().messages.slice(0, -2);
+      for (const _ of [1, 2]) {
+        const { id, output } = terminal(events).response;
+        const { call_id } = output.at(-1) ?? {};
+        const input = [{ type: 'function_call_output', call_id, output: 'ok' }];
+        events = await client.create({ ...base, previous_response_id: id, input });
+        const { messages } = lastBody();
+        expect(messages.startsWith(before)).toBe(true);
+        before = messages.slice(0, -2);
+      }
+      const spoken = (lastBody().body['messages'] as Record<string, unknown>[]).filter(
+        ({ role }) => role === 'assistant',
+      );
+      expect(spoken).toHaveLength(2);
+      for (const message of spoken) {
+        expect(message).toMatchObject(field);
+        expect(Object.keys(message).filter((key) => key.startsWith('reasoning'))).toEqual([name]);
+        expect(message['tool_calls']).toHaveLength(1);
+      }
+      await client.create({ ...base, previous_response_id: idOf(events), input: 'thanks' });
+      // A turn that is over is sent without what was reasoned in it, and is whole without it.
+      expect(lastBody().messages).not.toContain('reasoning');
+      const roles = (lastBody().body['messages'] as { role: string }[]).map(({ role }) => role);
+      expect(roles).toEqual(['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant', 'user']);
+    });
+  });
+
+  it('for a client that brings the whole history itself', async () => {
+    const client = await connect('http', here());
+    const tools = [WEATHER];
+    server.play(
+      [delta({ reasoning: 'hm' }), call(0, 'get_weather', '{"city":"Oslo"}'), delta({}, 'tool_calls'), DONE],
+      [delta({ content: 'Sunny.' }, 'stop'), DONE],
+    );
+    const include = ['reasoning.encrypted_content'];
+    const first = await client.create({ tools, store: false, include, input: 'weather?' });
+    const { output } = terminal(first).response;
+    const history = [
+      { role: 'user', content: 'weather?' },
+      ...output,
+      { type: 'function_call_output', call_id: output.at(-1)?.call_id, output: 'ok' },
+    ];
+    await client.create({ tools, store: false, input: history });
+    const [, spoken] = lastBody().body['messages'] as Record<string, unknown>[];
+    expect(spoken).toMatchObject({ role: 'assistant', reasoning: 'hm' });
+    expect(spoken).not.toHaveProperty('reasoning_content');
+  });
+});
+
 describe('what a request asks for', () => {
   const ask = async (body: Record<string, unknown>, ...answers: unknown[][]) => {
     const from = server.bodies.length;

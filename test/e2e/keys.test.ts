@@ -11,6 +11,9 @@ import { SocketClient } from './socket-client.js';
 /** What the configuration lets in from the start. */
 const OPERATOR = 'operator-of-the-tests';
 
+/** A thousand nano-dollars a token of input, two thousand a token of output. */
+const PRICES = 'versions: [{ version: test, from: "2026-01-01", models: { sim: { input: 1, output: 2 } } }]';
+
 interface ApiKeyObject {
   readonly id: string;
   readonly value: string;
@@ -23,9 +26,10 @@ let gateway: App;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-keys-'));
   const sha256 = createHash('sha256').update(OPERATOR).digest('hex');
+  writeFileSync(join(folder, 'prices.yaml'), PRICES);
   writeFileSync(
     join(folder, 'turnpike.yaml'),
-    `port: 0\nkeys: [{ name: ops, tenant: ops, sha256: ${sha256}, scopes: [operator] }]\n`,
+    `port: 0\nkeys: [{ name: ops, tenant: ops, sha256: ${sha256}, scopes: [operator] }]\nbilling: { prices: prices.yaml }\n`,
   );
   gateway = await App.start('gateway', ['--config', 'turnpike.yaml', `--sim=${FAST.join(' ')}`], {}, folder);
   for (const id of ['acme', 'other']) await admin('POST', 'tenants', { id });
@@ -100,6 +104,26 @@ describe('a key', () => {
     await expect(SocketClient.connect(gateway.url, '/v1/responses', bearer(key.value))).rejects.toThrow(
       '401',
     );
+  });
+
+  it('with a budget that is spent is refused at its next turn, over both transports; others are not', async () => {
+    const key = await makeKey();
+    const client = await SocketClient.connect(gateway.url, '/v1/responses', bearer(key.value));
+    // Room for two: each holds its worst case, input and 60 tokens of output, less than 250 millionths of a dollar.
+    await admin('POST', 'budgets', { tenant: 'acme', key: key.id, amount_usd: '0.0005', period: 'day' });
+    const turn = { model: 'sim', input: 'hi', max_output_tokens: 60 };
+    expect((await client.create(turn)).at(-1)?.type).toBe('response.completed');
+    expect((await call('POST', '/v1/responses', key.value, turn)).status).toBe(200);
+    expect(await call('POST', '/v1/responses', key.value, turn)).toMatchObject({
+      status: 429,
+      body: { error: { type: 'insufficient_quota', code: 'insufficient_quota' } },
+    });
+    expect((await client.create(turn)).at(-1)).toMatchObject({
+      type: 'response.failed',
+      response: { error: { code: 'insufficient_quota' } },
+    });
+    client.close();
+    expect((await say((await makeKey()).value)).status).toBe(200);
   });
 
   it('uses the models that it may, over both transports; others are as unknown as those that are not there', async () => {

@@ -62,7 +62,8 @@ describe('the default rules', () => {
     process.stdout.write(`this project: ${characters} characters, ${found.length} flagged\n`);
     expect(characters).toBeGreaterThan(1_000_000);
     expect(found.filter(({ blocks }) => blocks)).toEqual([]);
-    const flagged = found.filter(({ file }) => !/safety/.test(file));
+    // What is about such phrases quotes them.
+    const flagged = found.filter(({ file }) => !/safety|phrases-are-flagged/.test(file));
     expect(flagged).toEqual([]);
   });
 

@@ -1,17 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   DeadLetters,
+  emptyInvoice,
+  invoiceFor,
   Ledger,
   moneyStory,
   usageSums,
   type Balance,
   type DeadLetterRow,
+  type Invoice,
   type MoneyStory,
   type UsageSum,
 } from '@turnpike/ledger';
 import { ApiError, quotable } from '@turnpike/protocol';
 import type { Actor } from './http/actors.js';
-import type { UsageQuery } from './usage-query.js';
+import type { InvoiceQuery, UsageQuery } from './usage-query.js';
 
 const REASON_MOST = 500;
 
@@ -29,6 +32,12 @@ export class BillingQueries {
   async usage({ tenant }: Actor, { by, filter }: UsageQuery): Promise<readonly UsageSum[]> {
     if (tenant !== undefined && filter.tenant !== undefined && filter.tenant !== tenant) return [];
     return usageSums(this.ledger.db, by, { ...filter, tenant: tenant ?? filter.tenant });
+  }
+
+  /** Of a tenant that is another's, as of one that used nothing: an invoice without lines. */
+  async invoice({ tenant: own }: Actor, { tenant, from, to }: InvoiceQuery): Promise<Invoice> {
+    if (own !== undefined && tenant !== own) return emptyInvoice(tenant, from, to);
+    return invoiceFor(this.ledger.db, tenant, from, to);
   }
 
   /** What tenants owe, in the order of their names. */

@@ -2,11 +2,13 @@ import type { DeadLetterRow, MoneyStory } from '@turnpike/ledger';
 import { dollars } from '@turnpike/metering';
 
 /** A story and dead letters as the API shows them: times in ms since the epoch, amounts exact, as text. */
-export function storyObject({ responseId, record, bookedAt, hold, transactions, deadLetters }: MoneyStory) {
+export function storyObject(story: MoneyStory) {
+  const { responseId, record, bookedAt, job, hold, transactions, deadLetters } = story;
   return {
     object: 'response.money',
     id: responseId,
     booked_at: bookedAt ?? null,
+    job: job ?? null,
     amount_usd: record === undefined ? null : dollars(record.amount),
     record: record ?? null,
     hold:

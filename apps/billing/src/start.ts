@@ -1,11 +1,13 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DeadLetters } from '@turnpike/ledger';
 import { checkRedis, EvictionError } from '@turnpike/metering';
 import { openDatabase } from '@turnpike/storage';
 import { log, MetricsServer, registry, shownError } from '@turnpike/telemetry';
 import type { NextFunction, Request, Response } from 'express';
 import { isIPv6, type AddressInfo } from 'node:net';
 import { AppModule } from './app.module.js';
+import { showWaiting } from './billing-metrics.js';
 import { Actors } from './http/actors.js';
 import { answerError, ErrorFilter } from './http/error.filter.js';
 import { secure } from './http/security.js';
@@ -52,6 +54,7 @@ export async function startBilling(settings: Settings): Promise<RunningBilling> 
       `Cannot listen on ${settings.host}, port ${settings.port}: ${shownError(thrown).message}`,
     );
   }
+  showWaiting({ queue: app.get(QueueService), letters: app.get(DeadLetters) });
   const metrics = await serveMetrics(settings);
   const { port } = app.getHttpServer().address() as AddressInfo;
   const host = isIPv6(settings.host) ? `[${settings.host}]` : settings.host;

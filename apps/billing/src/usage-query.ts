@@ -34,6 +34,30 @@ export function parseUsageQuery(query: Readonly<Record<string, unknown>>, now: n
   return { by, filter: { ...filter, from: filter.from ?? `${month}-01`, to: filter.to ?? dayOf(now) } };
 }
 
+/** Whose invoice is asked for, and of which days, both included. */
+export interface InvoiceQuery {
+  readonly tenant: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * `tenant`, which a tenant's own key can leave out, `from` and `to` as in {@link parseUsageQuery}.
+ * @param own the tenant of who asks; undefined for an operator
+ * @throws ApiError missing_required_parameter | invalid_value naming the parameter at fault
+ */
+export function parseInvoiceQuery(
+  query: Readonly<Record<string, unknown>>,
+  now: number,
+  own: string | undefined,
+): InvoiceQuery {
+  const { tenant = own, from = '', to = '' } = parseUsageQuery(query, now).filter;
+  if (tenant === undefined) {
+    throw new ApiError('missing_required_parameter', { param: 'tenant', message: "A 'tenant' is required." });
+  }
+  return { tenant, from, to };
+}
+
 /** A row of the API. Amounts are exact, as text. */
 export function usageObject({ group, amount, ...counts }: UsageSum) {
   return { object: 'usage', ...group, ...counts, amount_usd: dollars(amount) };

@@ -33,5 +33,6 @@ export const UNMETERED: SamplingMeter = {
   isExhausted: false,
   requested: () => undefined,
   take: () => undefined,
+  counted: () => undefined,
   finished: () => undefined,
 };

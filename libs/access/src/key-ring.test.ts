@@ -31,6 +31,18 @@ async function codeOf(authorization: string | undefined): Promise<string> {
 }
 
 describe('a ring with keys', () => {
+  it('says who holds a key, by its id; of another tenant, and of one that is gone, nobody does', () => {
+    expect(ring.holderOf('team-a', 'ci')).toMatchObject({ tenant: 'team-a', key: 'ci' });
+    for (const [tenant, key] of [
+      ['team-b', 'ci'],
+      ['team-a', 'gone'],
+      ['local', 'open'],
+    ] as const) {
+      expect(() => ring.holderOf(tenant, key)).toThrow(new ApiError('invalid_api_key'));
+    }
+    expect(new KeyRing([]).holderOf('local', 'open')).toBe(OPEN_PRINCIPAL);
+  });
+
   it('is not open', () => {
     expect(ring.open).toBe(false);
   });

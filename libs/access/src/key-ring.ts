@@ -67,6 +67,8 @@ export class KeyRing {
   /** Hashes of a key of the database, by its id. */
   readonly #hashesOf = new Map<string, readonly string[]>();
   readonly #hashOf = new WeakMap<Principal, string>();
+  /** Hashes of the keys of the configuration, by their names. */
+  readonly #configured = new Map<string, readonly string[]>();
   readonly #budgets = new Map<string, Budget[]>();
   readonly #used = new Map<string, number>();
   readonly #failed: FailedAttempts;
@@ -90,6 +92,7 @@ export class KeyRing {
     );
     for (const { name, sha256, tenant, scopes = INFERENCE } of keys) {
       this.#add(sha256, { tenant, key: name, scopes }, Infinity);
+      this.#configured.set(name, [...(this.#configured.get(name) ?? []), sha256]);
     }
   }
 
@@ -132,6 +135,21 @@ export class KeyRing {
     if (principal === OPEN_PRINCIPAL && this.open) return principal;
     const hash = this.#hashOf.get(principal);
     const now = hash === undefined ? undefined : this.#find(hash);
+    if (now === undefined) throw new ApiError('invalid_api_key');
+    return demand(now, scope);
+  }
+
+  /**
+   * Who holds a key now, for what was asked for with it and waited meanwhile, perhaps in another process.
+   * @param key its id
+   * @throws ApiError invalid_api_key once it is revoked, expired or gone; insufficient_permissions
+   */
+  holderOf(tenant: string, key: string, scope: Scope = 'inference'): Principal {
+    if (this.open && tenant === OPEN_PRINCIPAL.tenant && key === OPEN_PRINCIPAL.key) return OPEN_PRINCIPAL;
+    const hashes = this.#hashesOf.get(key) ?? this.#configured.get(key) ?? [];
+    const now = hashes
+      .map((hash) => this.#find(hash))
+      .find((each) => each?.tenant === tenant && each.key === key);
     if (now === undefined) throw new ApiError('invalid_api_key');
     return demand(now, scope);
   }

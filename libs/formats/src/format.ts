@@ -48,6 +48,8 @@ export interface RenderedItem {
 export interface TakenItem {
   /** Whether it begins a turn of its own, so that {@link Format.closing} stands before it. */
   readonly closes: boolean;
+  /** What of its ids stands there, where that is not all of them. */
+  readonly ids?: Int32Array | undefined;
   /** The place behind it. */
   readonly place: Place;
 }

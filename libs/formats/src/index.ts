@@ -10,6 +10,7 @@ export { harmony } from './harmony/harmony.js';
 export { type MessageHeader } from './harmony/header.js';
 export { scanMessages, type HarmonyMessage } from './harmony/scan.js';
 export { chat } from './chat/chat.js';
+export { reasoningFieldIds } from './chat/reasoning-ids.js';
 export { requestTexts, type RequestTexts } from './chat/request-texts.js';
 export { chatFunctions, chatTargets, functionName } from './chat/tools.js';
 export { responses, responsesTools, sealedItemIds } from './responses/responses.js';

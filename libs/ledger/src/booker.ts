@@ -40,7 +40,7 @@ export class Booker {
 
   async #bookRecords(records: readonly UsageRecord[], job: string): Promise<number> {
     try {
-      await this.#ledger.book(records);
+      await this.#ledger.book(records, job);
       return 0;
     } catch (thrown) {
       if (!isPermanent(thrown)) throw thrown;

@@ -18,17 +18,21 @@ export function usageTransactionId(responseId: string): string {
   return `usage:${responseId}`;
 }
 
-/** Books what is new of a batch, and nothing of it when one record cannot be booked. */
+/**
+ * Books what is new of a batch, and nothing of it when one record cannot be booked.
+ * @param job of the queue, that brought it; null for none
+ */
 export async function bookIn(
   db: Transaction<LedgerSchema>,
   records: readonly UsageRecord[],
   now: number,
+  job: string | null,
 ): Promise<Booked> {
   const byId = new Map(records.map((record) => [record.id, record]));
   if (byId.size === 0) return { booked: [], known: [] };
   const inserted = await db
     .insertInto('ledger_usage')
-    .values([...byId.values()].map((record) => rowOf(record, now)))
+    .values([...byId.values()].map((record) => rowOf(record, now, job)))
     .onConflict((conflict) => conflict.column('response_id').doNothing())
     .returning('response_id')
     .execute();
@@ -68,7 +72,7 @@ function transactionOf({ id, tenant, model, amount, priceVersion, admittedAt }: 
   };
 }
 
-function rowOf(record: UsageRecord, now: number): UsageRow {
+function rowOf(record: UsageRecord, now: number, job: string | null): UsageRow {
   const tokens = possible(totalOf(record.parts));
   return {
     response_id: record.id,
@@ -94,6 +98,8 @@ function rowOf(record: UsageRecord, now: number): UsageRow {
     settled_at: record.settledAt,
     booked_at: now,
     journal: record.journal,
+    // Without a queue, what a gateway books comes straight from its journal.
+    job: job === record.journal ? null : job,
     sequence: record.settleSequence,
     record: JSON.stringify(record),
   };

@@ -76,7 +76,7 @@ export class DeadLetters {
     return this.#ledger.db.transaction().execute(async (db) => {
       const letter = await this.#take(db, id, 'booked', { author, reason });
       if (letter === undefined) return false;
-      await bookIn(db, [parseUsageRecord(JSON.parse(letter.payload))], this.#now());
+      await bookIn(db, [parseUsageRecord(JSON.parse(letter.payload))], this.#now(), letter.job);
       return true;
     });
   }

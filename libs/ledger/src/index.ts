@@ -2,7 +2,7 @@ export { ACCOUNT } from './accounts.js';
 export { usageTransactionId, type Booked } from './booking.js';
 export { Booker } from './booker.js';
 export { DeadLetters, type NewDeadLetter, type Resolution } from './dead-letters.js';
-export { invoiceCsv, invoiceFor, type Invoice, type InvoiceLine } from './invoice.js';
+export { emptyInvoice, invoiceCsv, invoiceFor, type Invoice, type InvoiceLine } from './invoice.js';
 export { Ledger, type Balance, type Decision, type LedgerFault } from './ledger.js';
 export { SqlHolds, type SqlHoldsOptions } from './sql-holds.js';
 export { reconcile, type Difference, type OtherBooks, type Reconciliation } from './reconcile.js';

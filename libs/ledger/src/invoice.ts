@@ -80,16 +80,18 @@ export async function invoiceFor(
       ...money(BigInt(amount)),
     })),
   ];
+  return invoiceOf(tenant, from, to, lines);
+}
+
+/** The invoice of who used nothing. */
+export function emptyInvoice(tenant: string, from: string, to: string): Invoice {
+  return invoiceOf(tenant, from, to, []);
+}
+
+function invoiceOf(tenant: string, from: string, to: string, lines: readonly InvoiceLine[]): Invoice {
   const total = lines.reduce((sum, { amount_nano }) => sum + BigInt(amount_nano), 0n);
-  return {
-    tenant,
-    from,
-    to,
-    currency: 'USD',
-    lines,
-    total_nano: String(total),
-    total_usd: dollars(total),
-  };
+  const total_usd = dollars(total);
+  return { tenant, from, to, currency: 'USD', lines, total_nano: String(total), total_usd };
 }
 
 const COLUMNS = [

@@ -77,9 +77,12 @@ export class Ledger {
     return this.#db;
   }
 
-  /** Books a batch of usage records in one transaction. Records of responses that are booked change nothing. */
-  book(records: readonly UsageRecord[]): Promise<Booked> {
-    return this.#db.transaction().execute((db) => bookIn(db, records, this.#now()));
+  /**
+   * Books a batch of usage records in one transaction. Records of responses that are booked change nothing.
+   * @param job of the queue, that brought them
+   */
+  book(records: readonly UsageRecord[], job?: string): Promise<Booked> {
+    return this.#db.transaction().execute((db) => bookIn(db, records, this.#now(), job ?? null));
   }
 
   /**

@@ -99,6 +99,13 @@ const FIRST: Migration = {
   },
 };
 
+const JOB: Migration = {
+  name: 'the job that usage came in',
+  async up({ schema }) {
+    await schema.alterTable('ledger_usage').addColumn('job', 'text').execute();
+  },
+};
+
 /** Entries come before their transaction, which closes them: the reference is looked at when everything is there. */
 async function createEntries({ schema }: Parameters<Migration['up']>[0]): Promise<void> {
   await schema
@@ -119,4 +126,4 @@ async function createEntries({ schema }: Parameters<Migration['up']>[0]): Promis
 }
 
 /** The ledger's tables. */
-export const LEDGER_HISTORY: SchemaHistory = { table: 'ledger_migrations', migrations: [FIRST] };
+export const LEDGER_HISTORY: SchemaHistory = { table: 'ledger_migrations', migrations: [FIRST, JOB] };

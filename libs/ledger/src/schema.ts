@@ -32,6 +32,8 @@ export interface UsageRow {
   settled_at: number;
   booked_at: number;
   journal: string;
+  /** Of the queue, that it came in; null when its gateway booked it without one, or nobody wrote that down. */
+  job: string | null;
   /** Number of the settle record in that journal. */
   sequence: number;
   /** The usage record as JSON. */

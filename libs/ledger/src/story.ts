@@ -17,6 +17,8 @@ export interface MoneyStory {
   readonly record: UsageRecord | undefined;
   /** When it was booked, ms since the epoch. */
   readonly bookedAt: number | undefined;
+  /** The job of the queue that brought it; undefined when its gateway booked it without one. */
+  readonly job: string | undefined;
   readonly hold: HoldRow | undefined;
   /** In the order in which they were booked. */
   readonly transactions: readonly BookedTransaction[];
@@ -27,7 +29,7 @@ export interface MoneyStory {
 export async function moneyStory(db: Kysely<LedgerSchema>, responseId: string): Promise<MoneyStory> {
   const usage = await db
     .selectFrom('ledger_usage')
-    .select(['record', 'booked_at'])
+    .select(['record', 'booked_at', 'job'])
     .where('response_id', '=', responseId)
     .executeTakeFirst();
   const hold = await db
@@ -59,6 +61,7 @@ export async function moneyStory(db: Kysely<LedgerSchema>, responseId: string): 
     responseId,
     record: usage && (JSON.parse(usage.record) as UsageRecord),
     bookedAt: usage?.booked_at,
+    job: usage?.job ?? undefined,
     hold,
     transactions: transactions.map((transaction) => ({
       ...transaction,

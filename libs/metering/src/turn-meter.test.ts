@@ -165,6 +165,31 @@ describe('a turn', () => {
     ]);
   });
 
+  it('whose prompts the engine counts itself has its counts, zero among them', () => {
+    const { turn } = metered();
+    void turn.dispatch({ ...DISPATCH, purpose: 'compaction', prompt: 500, read: 500 });
+    turn.counted(300);
+    void turn.take(20);
+    void turn.dispatch({ ...DISPATCH, prompt: 60, read: 60 });
+    turn.counted(0);
+    turn.counted(70);
+    void turn.dispatch({ ...DISPATCH, prompt: 90, read: 25 });
+    turn.counted(80);
+    const record = turn.settle({ ...END, usage: { ...END.usage, cached: 0 } });
+    // Of a further prompt only what is new in it is counted: by us.
+    expect(record?.parts).toMatchObject([
+      { purpose: 'compaction', prompt: 300, tokens: { input: 300, output: 20 } },
+      { purpose: 'answer', prompt: 80, tokens: { input: 95, output: 0 } },
+    ]);
+    const none = metered().turn;
+    void none.dispatch(DISPATCH);
+    none.counted(0);
+    expect(none.settle({ ...END, usage: { input: 0 } })).toMatchObject({
+      amount: 0,
+      parts: [{ prompt: 0, tokens: { input: 0 } }],
+    });
+  });
+
   it('a warm-up is a record without an engine', () => {
     const { turn } = metered();
     turn.warmedUp(100, 0, { engine: 'e', route: 'm' });

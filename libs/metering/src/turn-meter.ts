@@ -30,6 +30,17 @@ export interface TurnEnd {
 
 type Counts = { -readonly [K in keyof TokenCounts]: TokenCounts[K] };
 
+/** What a purpose has used so far, and what is known of the engine's last request for it. */
+interface Part {
+  /** Tokens of the longest prompt. */
+  prompt: number;
+  readonly tokens: Counts;
+  /** Of the prompts before the last one. */
+  readonly earlier: number;
+  /** Tokens of the last prompt, as they stand in `tokens`; undefined where only what is new in it does. */
+  read: number | undefined;
+}
+
 /**
  * The money of one turn: what is held for it, what was written down before its engine was called, how far it has come, and
  * what it costs. Nothing here waits for a database but the hold of a key with a budget.
@@ -37,7 +48,7 @@ type Counts = { -readonly [K in keyof TokenCounts]: TokenCounts[K] };
 export class TurnMeter {
   readonly #turn: MeteredTurn;
   readonly #options: MeteringOptions & { readonly onEnd: () => void };
-  readonly #parts = new Map<Purpose, { prompt: number; tokens: Counts }>();
+  readonly #parts = new Map<Purpose, Part>();
   readonly #allowance: Allowance;
   #route = { engine: '', route: '' };
   #current: Purpose = 'answer';
@@ -72,9 +83,9 @@ export class TurnMeter {
     return this.#allowance.isUsedUp(this.#outputTokens());
   }
 
-  /** Tokens that engines have given for a purpose. */
-  received(purpose: Purpose): number {
-    return this.#parts.get(purpose)?.tokens.output ?? 0;
+  /** What was used for a purpose; undefined when no engine was asked for it. */
+  used(purpose: Purpose): TokenCounts | undefined {
+    return this.#parts.get(purpose)?.tokens;
   }
 
   /**
@@ -100,9 +111,14 @@ export class TurnMeter {
    * @throws JournalFull; BudgetExceeded
    */
   dispatch({ purpose, prompt, read, image, engine, route }: Dispatch): void | Promise<void> {
-    const part = this.#parts.get(purpose) ?? { prompt: 0, tokens: { ...NO_TOKENS } };
+    const { prompt: earlier, tokens } = this.#parts.get(purpose) ?? { prompt: 0, tokens: { ...NO_TOKENS } };
+    const part = {
+      prompt: Math.max(earlier, prompt),
+      tokens,
+      earlier,
+      read: read === prompt ? read : undefined,
+    };
     this.#parts.set(purpose, part);
-    part.prompt = Math.max(part.prompt, prompt);
     part.tokens.input += read;
     part.tokens.image = Math.min(part.tokens.image + image, part.tokens.input);
     this.#current = purpose;
@@ -133,8 +149,21 @@ export class TurnMeter {
   /** An engine that was asked gave nothing, and another one is asked in its place: only what that one does is counted. */
   failedOver(read: number): void {
     const part = this.#parts.get(this.#current);
-    if (part !== undefined) part.tokens.input = Math.max(0, part.tokens.input - read);
+    if (part !== undefined) {
+      part.tokens.input = Math.max(0, part.tokens.input - read);
+      part.prompt = part.earlier;
+    }
     this.#unfinished = 0;
+  }
+
+  /** The engine has said how many tokens the prompt of its last request has: they stand in for those that were estimated. */
+  counted(prompt: number): void {
+    const part = this.#parts.get(this.#current);
+    if (part === undefined) throw new Error('a prompt was counted by an engine that was not asked');
+    part.prompt = Math.max(part.earlier, prompt);
+    if (part.read === undefined) return;
+    part.tokens.input += prompt - part.read;
+    part.read = prompt;
   }
 
   /**
@@ -160,7 +189,8 @@ export class TurnMeter {
 
   /** A warm-up has read so much; no engine is called for one. */
   warmedUp(prompt: number, image: number, route: Pick<Dispatch, 'engine' | 'route'>): void {
-    this.#parts.set('warm_up', { prompt, tokens: { ...NO_TOKENS, input: prompt, image } });
+    const tokens = { ...NO_TOKENS, input: prompt, image };
+    this.#parts.set('warm_up', { prompt, tokens, earlier: 0, read: prompt });
     this.#route = route;
   }
 

@@ -42,7 +42,7 @@ export interface Admission {
   readonly engine: string;
   /** What the engine calls the model. */
   readonly route: string;
-  /** `stream_id` of its lane; null for the default one. */
+  /** Its lane, by a word that says nothing of its `stream_id`; null for the default one. */
   readonly lane: string | null;
   readonly transport: 'websocket' | 'http' | 'background';
   /** As the request had it. */

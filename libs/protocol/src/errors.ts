@@ -191,6 +191,7 @@ const OWN_CODES: ReadonlySet<ErrorCode> = new Set([
   'insufficient_quota',
   'content_blocked',
   'safety_unavailable',
+  'invalid_api_key',
 ]);
 
 /**

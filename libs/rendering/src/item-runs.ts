@@ -69,7 +69,7 @@ export interface WrittenItem {
 /** An item by its ids, where they can stand behind `place`. One without any changes nothing. */
 export function takenOver({ item, ids }: WrittenItem, place: Place, format: Format) {
   const taken = ids.length === 0 ? { closes: false, place } : format.takeOver(item, ids, place);
-  return taken && { ...taken, ids };
+  return taken && { ...taken, ids: taken.ids ?? ids };
 }
 
 /** An item's own runs, and which of them stand around the part that may be cut, and in it. */

@@ -30,6 +30,13 @@ describe('a SQLite database that another process writes to', () => {
   it.each([
     ['a statement', () => db.insertInto('counts').values({ n: 2 }).execute()],
     [
+      'a statement that begins with what it looks for',
+      () =>
+        sql`with old (n) as (select n from counts) insert into counts select 1 + count(*) from old`.execute(
+          db,
+        ),
+    ],
+    [
       'a transaction that reads first',
       () =>
         db.transaction().execute(async (transaction) => {

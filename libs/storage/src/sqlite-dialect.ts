@@ -16,7 +16,8 @@ const BUSY_WAITS_MS = [1, 2, 5, 10, 20, 50];
 
 /** What begins a transaction, and what needs no lock of its own: in WAL mode readers never wait. */
 const BEGINS = /^\s*begin\b/i;
-const ONLY_READS_OR_ENDS = /^\s*(select|with|explain|pragma|commit|rollback)\b/i;
+const ONLY_READS_OR_ENDS =
+  /^\s*(?:(?:select|explain|pragma|commit|rollback)\b|with\b(?!.*\b(?:insert|update|delete)\b))/is;
 
 /**
  * SQLite whose waiting for other writers does not stop the process. SQLite's own waiting (`busy_timeout`) blocks the thread,
@@ -102,6 +103,7 @@ class YieldingConnection implements DatabaseConnection {
   }
 }
 
+/** Also a snapshot that is too old to write from: a statement of this connection was still reading. */
 function isBusy(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'SQLITE_BUSY';
+  return thrown instanceof Error && 'code' in thrown && String(thrown.code).startsWith('SQLITE_BUSY');
 }

@@ -25,7 +25,8 @@ export class Actors {
 
   /** @throws ApiError invalid_api_key | too_many_failed_attempts | insufficient_permissions */
   async ofKey(request: Caller, scope: Scope = 'billing'): Promise<Actor> {
-    // An open gateway has no keys at all; there is nobody then who may see bills.
+    // An open gateway has no keys at all; there is nobody then who may see bills. The first key may be a moment old.
+    if (this.keys.open) await this.keys.refresh();
     if (this.keys.open) throw new ApiError('invalid_api_key');
     return actorOf(await this.keys.authenticate(request, scope));
   }

@@ -1,10 +1,11 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { invoiceCsv } from '@turnpike/ledger';
 import { dollars } from '@turnpike/metering';
 import { ApiError, parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BillingQueries, type LetterState } from '../billing-queries.js';
 import { letterObject, storyObject } from '../objects.js';
-import { parseUsageQuery, usageCsv, usageObject } from '../usage-query.js';
+import { parseInvoiceQuery, parseUsageQuery, usageCsv, usageObject } from '../usage-query.js';
 import { Actors, type Actor } from './actors.js';
 import { readText } from './read-text.js';
 
@@ -35,6 +36,17 @@ export class ApiController {
         to: query.filter.to,
       });
     }
+  }
+
+  @Get('invoices')
+  async invoice(@Req() request: Request, @Query() parameters: QueryParameters, @Res() answer: Response) {
+    const actor = await this.actors.ofKey(request);
+    const invoice = await this.queries.invoice(
+      actor,
+      parseInvoiceQuery(parameters, Date.now(), actor.tenant),
+    );
+    if (parameters['format'] === 'csv') answer.type('text/csv; charset=utf-8').send(invoiceCsv(invoice));
+    else answer.json({ object: 'invoice', ...invoice });
   }
 
   @Get('balances')

@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { invoiceCsv } from '@turnpike/ledger';
 import { ApiError } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BillingQueries, type LetterState } from '../billing-queries.js';
@@ -7,7 +8,7 @@ import { html } from '../http/html.js';
 import { readForm } from '../http/read-text.js';
 import { isOwnForm } from '../http/sessions.js';
 import { HAS_QUEUE } from '../tokens.js';
-import { parseUsageQuery, usageCsv } from '../usage-query.js';
+import { parseInvoiceQuery, parseUsageQuery, usageCsv } from '../usage-query.js';
 import { page, type PageOf } from './layout.js';
 import { lettersBody } from './letters-page.js';
 import { findForm, storyBody } from './story-page.js';
@@ -44,6 +45,16 @@ export class PagesController {
     const query = parseUsageQuery(parameters, Date.now());
     answer.attachment('usage.csv').type('text/csv; charset=utf-8');
     answer.send(usageCsv(query.by, await this.queries.usage(actor, query)));
+  }
+
+  @Get('invoice')
+  async invoice(@Req() request: Request, @Query() parameters: QueryParameters, @Res() answer: Response) {
+    const actor = this.#actor(request);
+    const query = parseInvoiceQuery(parameters, Date.now(), actor.tenant);
+    const invoice = await this.queries.invoice(actor, query);
+    const name = `invoice-${query.from}-${query.to}`;
+    if (parameters['format'] === 'json') answer.attachment(`${name}.json`).json(invoice);
+    else answer.attachment(`${name}.csv`).type('text/csv; charset=utf-8').send(invoiceCsv(invoice));
   }
 
   @Get('response')

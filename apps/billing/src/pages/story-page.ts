@@ -12,7 +12,7 @@ export function findForm(id = ''): Html {
 
 /** Everything that is known of the money of one response, in the order in which it happened. */
 export function storyBody(story: MoneyStory): Html {
-  const { record, hold, bookedAt, transactions, deadLetters } = story;
+  const { record, hold, bookedAt, job, transactions, deadLetters } = story;
   return html`
     ${findForm(story.responseId)} ${record === undefined ? notBooked() : recordOf(record)}
     <h2>Hold</h2>
@@ -26,7 +26,14 @@ export function storyBody(story: MoneyStory): Html {
           ])
     }
     <h2>Ledger</h2>
-    ${bookedAt === undefined ? undefined : html`<p class="note">Booked ${moment(bookedAt)}.</p>`}
+    ${
+      bookedAt === undefined
+        ? undefined
+        : facts([
+            ['Booked', moment(bookedAt)],
+            ['Queue job', job ?? 'none: straight from the journal'],
+          ])
+    }
     ${transactions.map(
       (each) => html`
         ${table(

@@ -41,7 +41,7 @@ h1 { font-size: 1.5rem; margin: 0.4rem 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 1.8rem 0 0.6rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0.8rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 0.8rem 1rem; }
-.card b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
+.card b { display: block; font-size: 1.2rem; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 .card span { color: var(--soft); }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; }

@@ -33,10 +33,29 @@ export function usageBody({ query, sums, days, balances, openLetters }: UsageVie
     <h2>Owed</h2>
     ${table(
       'What each tenant owes, corrections, refunds and payments included',
-      [{ title: 'Tenant' }, { title: 'Dollars', isNumber: true }, { title: 'Entries', isNumber: true }],
-      balances.map(({ tenant, balance, entries }) => [tenant, dollars(balance), count(entries)]),
+      [
+        { title: 'Tenant' },
+        { title: 'Dollars', isNumber: true },
+        { title: 'Entries', isNumber: true },
+        { title: 'Invoice of these days' },
+      ],
+      balances.map(({ tenant, balance, entries }) => [
+        tenant,
+        dollars(balance),
+        count(entries),
+        invoiceLinks(tenant, query),
+      ]),
     )}
   `;
+}
+
+function invoiceLinks(tenant: string, { filter: { from = '', to = '' } }: UsageQuery): Html {
+  const link = (format: string) => {
+    const search = new URLSearchParams({ tenant, from, to, format }).toString();
+    const name = format.toUpperCase();
+    return html`<a href="/invoice?${search}" aria-label="Invoice of ${tenant} as ${name}">${name}</a>`;
+  };
+  return html`${link('csv')} ${link('json')}`;
 }
 
 function card(value: string, name: string): Html {

@@ -43,6 +43,12 @@ export class QueueService implements OnApplicationShutdown {
     return (await this.#worker.health()) ?? 'ok';
   }
 
+  /** Jobs that are not done, by state; none without a queue, or while Redis is away. */
+  async counts(): Promise<Record<string, number>> {
+    if (this.#queue === undefined || this.#redis?.status !== 'ready') return {};
+    return this.#queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+  }
+
   /** The board as Express serves it; undefined without a queue. */
   board(): RequestHandler | undefined {
     if (this.#queue === undefined) return undefined;

@@ -1,10 +1,11 @@
+import { KeyRing } from '@turnpike/access';
 import { MemoryBackgroundJobs, type ClaimedJob } from '@turnpike/background';
 import { MemoryResponseStore } from '@turnpike/conversation';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { ApiError, newResponse, parseRequest, type ResponseStatus } from '@turnpike/protocol';
 import { overNode } from '../turn/commit.js';
 import type { TurnInput, TurnOutcome } from '../turn/turn-input.js';
-import { BackgroundRun } from './background-run.js';
+import { BackgroundRun, type BackgroundRunParts } from './background-run.js';
 import { Changes } from './changes.js';
 
 const BODY = { model: 'm', background: true, input: [{ role: 'user', content: 'hi', id: 'msg_1' }] };
@@ -21,7 +22,12 @@ class Jobs extends MemoryBackgroundJobs {
 }
 
 /** A job that is run by `turn`, and its queue and store. */
-async function setUp(turn: (input: TurnInput) => Promise<TurnOutcome>) {
+async function setUp(
+  turn: (input: TurnInput) => Promise<TurnOutcome>,
+  keys: BackgroundRunParts['keys'] = {
+    holderOf: (tenant, key) => ({ tenant, key, scopes: ['inference'] }),
+  },
+) {
   const store = new MemoryResponseStore(1_000_000);
   const jobs = new Jobs(store, 1_000_000);
   const response = { ...newResponse('resp_1', REQUEST, 1_764_000_000), status: 'queued' as const };
@@ -32,7 +38,7 @@ async function setUp(turn: (input: TurnInput) => Promise<TurnOutcome>) {
   const [job] = (await jobs.claim('me', 1)) as [ClaimedJob];
   const turns = { read: () => Promise.resolve(REQUEST), run: turn };
   const start = () =>
-    new BackgroundRun(job, { jobs, turns, changes: new Changes(), runner: 'me', eventBytes: 1_000 });
+    new BackgroundRun(job, { jobs, turns, keys, changes: new Changes(), runner: 'me', eventBytes: 1_000 });
   return { store, jobs, start };
 }
 
@@ -75,6 +81,19 @@ describe('a background response', () => {
       },
       input: [{ id: 'msg_1' }],
     });
+  });
+
+  it('does not run for a key that was revoked while it waited', async () => {
+    const run = jest.fn<(input: TurnInput) => Promise<TurnOutcome>>();
+    const keys = new KeyRing([{ name: 'other', tenant: 't', sha256: '0'.repeat(64) }]);
+    const { store, jobs, start } = await setUp(run, keys);
+    await start().done;
+    expect(run).not.toHaveBeenCalled();
+    expect(store.find('t', 'resp_1')?.response).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_api_key', message: expect.stringContaining('not valid any more') },
+    });
+    expect((await jobs.find('t', 'resp_1'))?.status).toBe('ended');
   });
 
   it('waits for a database that fails', async () => {

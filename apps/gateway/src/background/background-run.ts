@@ -1,3 +1,4 @@
+import type { KeyRing, Principal } from '@turnpike/access';
 import type { BackgroundJobs, ClaimedJob } from '@turnpike/background';
 import type { ResponseNode } from '@turnpike/conversation';
 import { ApiError, parseJson } from '@turnpike/protocol';
@@ -14,6 +15,7 @@ import { EventLog } from './event-log.js';
 export interface BackgroundRunParts {
   readonly jobs: BackgroundJobs;
   readonly turns: Pick<TurnService, 'read' | 'run'>;
+  readonly keys: Pick<KeyRing, 'holderOf'>;
   readonly changes: Changes;
   /** Name of the runner that holds the job. */
   readonly runner: string;
@@ -69,7 +71,7 @@ export class BackgroundRun {
     const { turns, changes } = this.#parts;
     try {
       await turns.run({
-        request: await turns.read(parseJson(request), 'http', { tenant }),
+        request: await turns.read(parseJson(request), 'http', this.#holder()),
         tenant,
         key,
         sink: this.#events ?? DISCARD,
@@ -91,6 +93,18 @@ export class BackgroundRun {
     } finally {
       this.#events?.close();
       changes.changed(id);
+    }
+  }
+
+  /** A job may have waited longer than its key was good for. */
+  #holder(): Principal {
+    const { tenant, key } = this.#job;
+    try {
+      return this.#parts.keys.holderOf(tenant, key);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError) || thrown.code !== 'invalid_api_key') throw thrown;
+      const message = 'The API key that this response was asked for with is not valid any more.';
+      throw new ApiError('invalid_api_key', { message });
     }
   }
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { KeyRing } from '@turnpike/access';
 import type { BackgroundJobs, ExpiredJob } from '@turnpike/background';
 import { ApiError } from '@turnpike/protocol';
 import { randomUUID } from 'node:crypto';
@@ -37,6 +38,7 @@ export class BackgroundRunner implements BeforeApplicationShutdown {
     @Inject(CONFIG) private readonly config: Config,
     @Inject(BACKGROUND_JOBS) private readonly jobs: BackgroundJobs,
     @Inject(TurnService) private readonly turns: TurnService,
+    @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(Changes) private readonly changes: Changes,
   ) {}
 
@@ -101,9 +103,9 @@ export class BackgroundRunner implements BeforeApplicationShutdown {
     const room = this.config.limits.backgroundRunning - this.#running.size;
     if (this.#isStopping || room <= 0) return;
     for (const job of await this.jobs.claim(this.#name, room)) {
-      const { jobs, turns, changes } = this;
+      const { jobs, turns, keys, changes } = this;
       const eventBytes = this.config.limits.backgroundEventBytes;
-      const run = new BackgroundRun(job, { jobs, turns, changes, runner: this.#name, eventBytes });
+      const run = new BackgroundRun(job, { jobs, turns, keys, changes, runner: this.#name, eventBytes });
       this.#running.set(job.id, run);
       changes.changed(job.id);
       void run.done.finally(() => {

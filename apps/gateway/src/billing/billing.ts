@@ -20,6 +20,7 @@ import type { Config } from '../config/schema.js';
 import { log, shownError } from '../log.js';
 import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
+import { showState } from './billing-metrics.js';
 import { Budgets } from './budgets.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
@@ -104,12 +105,12 @@ export class Billing {
       holdOutputTokens: billing.holdOutputTokens,
       onHoldFailure: (error) => log.error({ err: error }, 'a hold could not be changed'),
     });
+    showState(() => ({
+      journalBytes: this.#journals.bytes,
+      journalLimit: billing.journalBytes,
+      failure: this.#relay.failure,
+    }));
     stores.beforeClose(() => this.#stop());
-  }
-
-  /** Bytes that the ledger has not got, and why it does not get them. */
-  get state(): { readonly journalBytes: number; readonly failure: unknown } {
-    return { journalBytes: this.#journals.bytes, failure: this.#relay.failure };
   }
 
   /** Begins to look after what others left behind, and what is held. Not before the server is sure to stay. */

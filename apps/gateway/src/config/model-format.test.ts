@@ -78,7 +78,7 @@ describe('the format of a model', () => {
     [
       'a tokenizer where there is one',
       () => `tokenizer: ${file('chatml.json')}`,
-      "models.m.tokenizer: the format 'harmony' has",
+      "models.m.tokenizer: the format 'harmony' takes no vocabulary",
     ],
     [
       'a template for a family',

@@ -102,9 +102,11 @@ export class Answering {
       if (thrown instanceof OutputBlocked) {
         return { ending: FILTERED, usage: thrown.usage, chain: this.#chain() };
       }
-      const summary = this.#parts.money.received('compaction');
+      const summary = this.#parts.money.used('compaction');
       const usage =
-        this.#usage.total_tokens === 0 ? usageOf(this.#counted, summary, 0, undefined) : this.#usage;
+        this.#usage.total_tokens === 0
+          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, undefined)
+          : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
       const refusal = await this.#refusal();
       const stopped = this.#stopped();
@@ -219,6 +221,7 @@ export class Answering {
   async #sample(read: number): Promise<SamplingResult> {
     const { money } = this.#parts;
     const before = this.#usage;
+    const readsAll = this.#readsAll(read);
     let result = await this.#sampleOnce(read);
     if (result.failure !== undefined && result.isEmpty && this.#stopped() === undefined) {
       const length = this.#promptTokens();
@@ -235,7 +238,7 @@ export class Answering {
         result = await this.#sampleOnce(Math.max(0, read + this.#promptTokens() - length));
       }
     }
-    const usage = withoutKnown(result.usage, before);
+    const usage = withoutKnown(result.usage, before, readsAll);
     this.#usage = sumOf(before, sumOf(usage, usageOf(0, this.#withheld, 0, undefined)));
     this.#withheld = 0;
     return this.#filtered(result);
@@ -284,6 +287,7 @@ export class Answering {
       maxTokens: this.#tokensLeft(contextTokens),
       folded: this.#folded,
       promptTokens: read,
+      readsAll: this.#readsAll(read),
       rules: new OutputRules({
         tools: toolRule(request, addedTools, this.#callsMade),
         bindsAnswer: answerSchema !== undefined,
@@ -414,6 +418,11 @@ export class Answering {
     const { maxOutputTokens } = this.#turn.request;
     const answered = this.#usage.output_tokens - this.#summaryTokens;
     return Math.min(room, (maxOutputTokens ?? Infinity) - answered);
+  }
+
+  /** Whether so much is all of the prompt: at the start, and behind a summary. */
+  #readsAll(read: number): boolean {
+    return read >= this.#promptTokens();
   }
 
   #promptTokens(): number {

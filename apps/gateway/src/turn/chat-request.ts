@@ -1,4 +1,11 @@
-import { chatFunctions, chatTargets, functionName, requestTexts, type Opening } from '@turnpike/formats';
+import {
+  chatFunctions,
+  chatTargets,
+  functionName,
+  reasoningFieldIds,
+  requestTexts,
+  type Opening,
+} from '@turnpike/formats';
 import { Images, imagesOf } from '@turnpike/images';
 import { ChatReader, type MessageRequest } from '@turnpike/inference';
 import type { ResponseRequest, TextFormat } from '@turnpike/protocol';
@@ -47,6 +54,7 @@ export function chatRequest(
     reader: new ChatReader({
       targets: chatTargets([...request.tools, ...addedTools]),
       estimate: (text) => format.tokenizer.encode(text).length,
+      reasoningIds: reasoningFieldIds,
       // What is said in front of a call that has to be made is no answer.
       phase: choice === undefined || choice === 'none' ? 'final_answer' : 'commentary',
     }),

@@ -13,6 +13,7 @@ import { shownItems, TurnContext, type Artifacts } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { moneyError } from '../billing/money-error.js';
 import { artifactOf } from './artifact-of.js';
+import { meteredWords } from '../billing/metered-words.js';
 import { beginningOf } from './beginning.js';
 import { summarise, type Summary } from './compacting.js';
 import { OutputBlocked } from './guarded-assembler.js';
@@ -48,9 +49,8 @@ export async function compactWindow(
     tenant,
     key,
     model: request.model,
-    lane: null,
     transport: 'http',
-    serviceTier: request.serviceTier ?? 'default',
+    ...meteredWords({ serviceTier: request.serviceTier }, tenant, parts.sealer),
     stored: false,
   });
   let summary: Summary | undefined;

@@ -118,10 +118,11 @@ async function summariseOnce({
     used = chunk.usage ?? used;
     read(chunk.events);
   }
+  const theirs = source.countsByEngine ? used?.promptTokens : undefined;
+  if (theirs !== undefined) money.counted(theirs);
   read(generation.close('stop'));
   const text = texts.join('').trim();
   if (text === '') throw new ApiError('compaction_failed');
-  const theirs = source.countsByEngine ? used?.promptTokens : undefined;
   const usage = usageOf(theirs ?? length, sampled, 0, used);
   money.compacted({ cached: usage.input_tokens_details.cached_tokens, cacheWrite: 0 });
   safety.requireShown(text, usage);

@@ -94,6 +94,7 @@ async function run(
     interrupted: () => false,
     promptTokens: 2,
     folded: 0,
+    readsAll: true,
     rules: new OutputRules({ tools, bindsAnswer: answerSchema !== undefined, reasons: true }),
     assembler,
     sink: { send: (sent) => frames.push(...sent), ready: () => undefined },

@@ -18,6 +18,8 @@ export interface SamplingInput {
   readonly folded: number;
   /** Tokens that the model reads and has not written in this response, without what is opened for it. */
   readonly promptTokens: number;
+  /** Whether that is all of its prompt. Behind outputs that the client gave within the response it is not. */
+  readonly readsAll: boolean;
   readonly rules: OutputRules;
   /** What a completed answer has to pass. */
   readonly check?: AnswerCheck | undefined;
@@ -71,8 +73,7 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
     answered = true;
   };
   const usage = () => {
-    // Behind outputs that the client gave within the response, the engine reads again what was counted before.
-    const theirs = input.source.countsByEngine && input.folded === 0 ? engineUsage?.promptTokens : undefined;
+    const theirs = input.source.countsByEngine && input.readsAll ? engineUsage?.promptTokens : undefined;
     const reasoning = Math.min(engineUsage?.reasoningTokens ?? assembler.reasoningTokens, sampled);
     return usageOf(theirs ?? input.promptTokens, sampled, reasoning, engineUsage);
   };
@@ -84,7 +85,11 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
         ? { finish: 'length', sampled: 0, isEmpty: true }
         : await generate({ ...input, onFirstChunk }, begun);
     // Of a second prompt the engine has nearly all in its cache, and the client sent the first.
-    if (sampled === 0) engineUsage = generated.usage;
+    if (sampled === 0) {
+      engineUsage = generated.usage;
+      const theirs = input.source.countsByEngine ? engineUsage?.promptTokens : undefined;
+      if (theirs !== undefined) input.money.counted(theirs);
+    }
     sampled += generated.sampled;
     isEmpty &&= generated.isEmpty;
     let { failure } = generated;

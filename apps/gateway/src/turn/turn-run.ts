@@ -7,6 +7,7 @@ import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import { TurnContext, TurnLifecycle, type Artifacts, type Pipeline } from '@turnpike/turns';
 import { packSampledIds } from '@turnpike/sealing';
 import { Validation } from '@turnpike/validation';
+import { meteredWords } from '../billing/metered-words.js';
 import type { Answered } from './answered.js';
 import { Answering } from './answering.js';
 import { artifactOf } from './artifact-of.js';
@@ -79,9 +80,8 @@ export class TurnRun {
       tenant,
       key,
       model: request.model,
-      lane: request.streamId ?? null,
       transport: transportOf(this.#input),
-      serviceTier: request.serviceTier ?? 'default',
+      ...meteredWords(request, tenant, this.#parts.sealer),
       stored: request.store,
     });
     try {

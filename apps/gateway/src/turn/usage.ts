@@ -1,7 +1,7 @@
 import type { EngineUsage } from '@turnpike/inference';
 import type { Usage } from '@turnpike/protocol';
 
-/** Counts are ours, from the ids themselves; only what was cached is the engine's word, and never above the prompt. */
+/** Counts are ours where they come of ids; what was cached is always the engine's word, and never above the prompt. */
 export function usageOf(
   promptTokens: number,
   outputTokens: number,
@@ -38,15 +38,14 @@ export function sumOf(a: Usage, b: Usage): Usage {
 }
 
 /**
- * What a later request to the engine took. The prompt it found in its cache was read, and counted, before; reasoning is
- * counted over the whole response.
+ * What a later request to the engine took. The prompt it found in its cache was read, and counted, before, unless all of it is
+ * counted once more; reasoning is counted over the whole response.
  */
-export function withoutKnown(usage: Usage, before: Usage): Usage {
+export function withoutKnown(usage: Usage, before: Usage, readsAll: boolean): Usage {
   const reasoning = usage.output_tokens_details.reasoning_tokens;
-  const first = before.total_tokens === 0;
   return {
     ...usage,
-    input_tokens_details: first ? usage.input_tokens_details : { cached_tokens: 0, cache_write_tokens: 0 },
+    input_tokens_details: readsAll ? usage.input_tokens_details : { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens_details: {
       reasoning_tokens: reasoning - before.output_tokens_details.reasoning_tokens,
     },

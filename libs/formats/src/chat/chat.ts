@@ -3,6 +3,7 @@ import { o200kHarmony } from '../tokenizer/o200k-harmony.js';
 import { chatItem, chatSegmentKind } from './items.js';
 import { MESSAGES } from './markers.js';
 import { closingPieces } from './message.js';
+import { reasoningCut, takeOverReasoning } from './reasoning-ids.js';
 import { chatFunctions } from './tools.js';
 
 /**
@@ -11,7 +12,8 @@ import { chatFunctions } from './tools.js';
  * server gets the same bytes for the same history in each turn. How many tokens the server makes of it is its own affair:
  * ours is an estimate.
  *
- * Outputs are no ids: there is no parser, and what the model said is rendered from its items.
+ * Outputs are no ids: there is no parser, and what the model said is rendered from its items. Reasoning that came in another
+ * field than the usual one stands there by the ids of that field, so that it goes back as it came.
  */
 export function chat(): Format {
   const tokenizer = o200kHarmony();
@@ -23,11 +25,10 @@ export function chat(): Format {
     dropsFinishedReasoning: true,
     renderHead,
     renderItem: chatItem,
-    takeOver: () => undefined,
+    takeOver: takeOverReasoning,
     closing: closingPieces,
     segmentKind: chatSegmentKind,
-    // What opens the message of an item stands in front of its reasoning.
-    reasoningSpan: (run) => [Math.max(0, run.length - 1), run.length],
+    reasoningSpan: reasoningCut,
     generationPrompt: () => [],
     parser: () => {
       throw new Error('the outputs of this format are no token ids');

@@ -1,13 +1,16 @@
 import type { Piece, Place } from '../format.js';
 
+/** What a message of the assistant begins with. */
+export const ASSISTANT = '{"role":"assistant"';
+
 /** The assistant's message that stands open: which of its fields are written, and whether its list of calls is open. */
-interface Open {
+export interface Open {
   readonly reasoning: boolean;
   readonly content: boolean;
   readonly calls: 'none' | 'open' | 'closed';
 }
 
-const FRESH: Open = { reasoning: false, content: false, calls: 'none' };
+export const FRESH: Open = { reasoning: false, content: false, calls: 'none' };
 
 /** Pieces and the place behind them. */
 export interface Written {
@@ -62,14 +65,15 @@ export function closingPieces(place: Place): Piece[] {
 /** The message that goes on if it may, or a new one behind it. */
 function begin(place: Place, mayGoOn: (open: Open) => boolean): { lead: Piece[]; open: Open } {
   if (place !== undefined && mayGoOn(openOf(place))) return { lead: [], open: openOf(place) };
-  return { lead: [...closingPieces(place), '{"role":"assistant"'], open: FRESH };
+  return { lead: [...closingPieces(place), ASSISTANT], open: FRESH };
 }
 
 function closedCalls({ calls }: Open): { close: string; calls: Open['calls'] } {
   return calls === 'open' ? { close: ']', calls: 'closed' } : { close: '', calls };
 }
 
-function openOf(place: NonNullable<Place>): Open {
+/** The message that stands open at a place of this format. */
+export function openOf(place: NonNullable<Place>): Open {
   return place as unknown as Open;
 }
 

@@ -5,6 +5,7 @@ import { errorOfObject } from '../engine-errors.js';
 import type { MessageChunk, MessageFinish, MessageReader } from '../messages.js';
 import { countOf, fieldsOf, type Fields } from '../read-values.js';
 import { saidBy, type Said } from './deltas.js';
+import { ReasoningFields } from './reasoning-field.js';
 import { callHeader, freeText, messageHeader, OutputWriter, type TokenEstimate } from './output-writer.js';
 import { ToolCalls, type PartialCall } from './tool-calls.js';
 
@@ -12,6 +13,8 @@ export interface ChatReaderOptions {
   /** Tools by the names of their functions. */
   readonly targets: ReadonlyMap<string, CallTarget>;
   readonly estimate: TokenEstimate;
+  /** Ids of reasoning that is to go back in the field with this name; by default it goes back as its text. */
+  readonly reasoningIds?: ((name: string, value: unknown) => Int32Array) | undefined;
   /** What text is that is not reasoning: by default the answer. */
   readonly phase?: MessagePhase | undefined;
 }
@@ -32,6 +35,7 @@ export class ChatReader implements MessageReader {
   readonly #options: ChatReaderOptions;
   readonly #writer: OutputWriter;
   readonly #calls = new ToolCalls();
+  readonly #reasoning = new ReasoningFields();
   /** Calls that are written out, and how much of the arguments of the last of them. */
   #begun = 0;
   #written = 0;
@@ -68,8 +72,19 @@ export class ChatReader implements MessageReader {
       this.#late += content;
       return;
     }
-    this.#writer.text({ type: 'reasoning' }, reasoning);
+    const isSealed = reasoning.details.some(({ data }) => typeof data === 'string');
+    if (isSealed && this.#writer.open === undefined) this.#writer.begin({ type: 'reasoning' });
+    this.#writer.text({ type: 'reasoning' }, reasoning.text);
+    if (this.#writer.open === 'reasoning') this.#reasoning.add(reasoning);
+    if (content !== '') this.#closeReasoning();
     this.#writer.text(messageHeader(this.#options.phase), content);
+  }
+
+  /** Reasoning is closed by its own name: what it goes back as is known then. */
+  #closeReasoning(complete = true): void {
+    if (this.#writer.open !== 'reasoning') return;
+    const field = this.#reasoning.take();
+    this.#writer.close(complete, field && this.#options.reasoningIds?.(field.name, field.value));
   }
 
   #end(complete: boolean): void {
@@ -77,6 +92,7 @@ export class ChatReader implements MessageReader {
     if (complete && this.#late.trim() !== '')
       this.#writer.text(messageHeader(this.#options.phase), this.#late);
     this.#late = '';
+    this.#closeReasoning(complete);
     this.#writer.close(complete);
   }
 
@@ -100,6 +116,7 @@ export class ChatReader implements MessageReader {
       if (next === undefined || next.name === '') return;
       this.#begun++;
       this.#written = 0;
+      this.#closeReasoning();
       this.#writer.begin(callHeader(next.name, this.#options.targets.get(next.name)));
     }
   }

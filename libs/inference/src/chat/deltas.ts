@@ -1,8 +1,9 @@
 import { fieldsOf, type Fields } from '../read-values.js';
+import type { SaidReasoning } from './reasoning-field.js';
 
 /** What a delta, or a message that comes whole, says. */
 export interface Said {
-  readonly reasoning: string;
+  readonly reasoning: SaidReasoning;
   readonly content: string;
   /** Pieces of calls. */
   readonly calls: readonly unknown[];
@@ -11,18 +12,23 @@ export interface Said {
 /** Servers name reasoning in three ways; those that use two of them say the same twice. A refusal is what was said. */
 export function saidBy(delta: Fields): Said {
   const content = contentOf(delta['content']);
-  const named = [
-    textOf(delta['reasoning_content']),
-    textOf(delta['reasoning']),
-    detailsOf(delta['reasoning_details']),
-  ];
   const calls = Array.isArray(delta['tool_calls']) ? (delta['tool_calls'] as unknown[]) : [];
   const legacy = delta['function_call'];
   return {
-    reasoning: named.find((text) => text !== '') ?? content.reasoning,
+    reasoning: reasoningOf(delta, content.reasoning),
     content: content.text + textOf(delta['refusal']),
     calls: legacy === undefined || legacy === null ? calls : [...calls, { index: 0, function: legacy }],
   };
+}
+
+function reasoningOf(delta: Fields, among: string): SaidReasoning {
+  const given = delta['reasoning_details'];
+  const details = Array.isArray(given) ? given.map(fieldsOf) : [];
+  for (const field of ['reasoning_content', 'reasoning'] as const) {
+    const text = textOf(delta[field]);
+    if (text !== '') return { text, field, details };
+  }
+  return { text: detailsOf(details) || among, field: undefined, details };
 }
 
 /** Content as text, or as a list of parts, of which Mistral's may be reasoning. */
@@ -41,12 +47,8 @@ function contentOf(content: unknown): { text: string; reasoning: string } {
 }
 
 /** OpenRouter's: text, or a summary of it; what is encrypted is of use to the server alone. */
-function detailsOf(details: unknown): string {
-  if (!Array.isArray(details)) return '';
-  return details
-    .map(fieldsOf)
-    .map(({ text, summary }) => textOf(text) + textOf(summary))
-    .join('');
+function detailsOf(details: readonly Fields[]): string {
+  return details.map(({ text, summary }) => textOf(text) + textOf(summary)).join('');
 }
 
 function textOf(value: unknown): string {

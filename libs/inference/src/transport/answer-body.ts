@@ -33,7 +33,7 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 
   /**
    * From now on everything is taken as it comes, so that nothing is left behind when the other side closes.
-   * @param reason thrown when that is before the end of the body
+   * @param reason thrown behind it
    */
   drain(reason: Error): void {
     this.#reason = reason;
@@ -46,9 +46,9 @@ export class AnswerBody implements AsyncIterable<Buffer> {
     try {
       for (;;) {
         if (this.#waiting.length > 0) yield this.#taken();
+        else if (!this.#isOver) await this.#arrival();
         else if (this.#failure !== undefined) throw this.#failure;
-        else if (this.#isOver) return;
-        else await this.#arrival();
+        else return;
       }
     } finally {
       this.#response.destroy();
@@ -78,7 +78,8 @@ export class AnswerBody implements AsyncIterable<Buffer> {
   }
 
   #end(failure?: Error): void {
-    if (!this.#isOver && failure !== undefined) this.#failure = this.#reason ?? failure;
+    // An answer that had come whole ends when its request is destroyed, as if it had been read.
+    if (!this.#isOver) this.#failure = this.#reason ?? failure;
     this.#isOver = true;
     this.#wake();
   }

@@ -54,7 +54,7 @@ export class EngineHttp {
     const secure = this.#url.startsWith('https:');
     // Of an agent the timeout closes idle connections only; a request in flight is not affected by it.
     const options = { keepAlive: true, timeout: KEEP_ALIVE_MS };
-    this.#agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#agent = guarded(secure ? new HttpsAgent(options) : new HttpAgent(options));
     this.#send = secure ? sendHttps : sendHttp;
   }
 
@@ -128,10 +128,10 @@ export class EngineHttp {
       const onAbort = () => {
         const end = () => request.destroy(signal.reason as Error);
         const { socket, writableFinished } = request;
+        body?.drain(signal.reason as Error);
         if (method !== 'POST' || !writableFinished || socket === null || socket.connecting) return void end();
         // Closed one way: the engine stops at that, and what it had written by then still arrives, and is counted.
         socket.end();
-        body?.drain(signal.reason as Error);
         drain = setTimeout(end, DRAIN_MS);
       };
       signal.addEventListener('abort', onAbort, { once: true });
@@ -159,6 +159,21 @@ export class EngineHttp {
       request.end();
     });
   }
+}
+
+/**
+ * The agent, of whose connections no error is ever without a listener. Node takes its own away when an answer has ended, which
+ * a request that is destroyed makes one do that has come whole and was not read to its end: the error of its connection comes
+ * behind that, and would end the process. Requests hear of errors by listeners of their own.
+ */
+function guarded<T extends HttpAgent>(agent: T): T {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    const connection = connect(options, callback);
+    connection?.on('error', () => undefined);
+    return connection;
+  };
+  return agent;
 }
 
 /** What a caller is told: that it ended the request itself, or what the connection failed with. */

@@ -21,6 +21,8 @@ export interface UsageQueueOptions {
 export class UsageQueue implements UsageSink {
   readonly #redis: Redis;
   readonly #onError: (error: Error) => void;
+  /** Resolves once the first attempt to connect has come to an end: whoever asks at once is not told that Redis is away. */
+  readonly #attempted: Promise<unknown>;
   #queue: Queue<UsageJob> | undefined;
   /** Whether this connection has been looked at. */
   #isChecked = false;
@@ -29,6 +31,9 @@ export class UsageQueue implements UsageSink {
     this.#onError = onError;
     this.#redis = connect(url, PRODUCER, onError);
     this.#redis.on('close', () => (this.#isChecked = false));
+    this.#attempted = new Promise((resolve) => {
+      this.#redis.once('ready', resolve).once('close', resolve);
+    });
   }
 
   /**
@@ -36,6 +41,7 @@ export class UsageQueue implements UsageSink {
    * @throws Error when it does not; EvictionError when it could throw it away
    */
   async deliver(records: readonly UsageRecord[], journal: string): Promise<void> {
+    await this.#attempted;
     // Another Redis may stand behind the same address after a failover.
     if (!this.#isChecked) await requireNoEviction(this.#redis);
     this.#isChecked = true;
@@ -70,6 +76,7 @@ export class UsageQueue implements UsageSink {
   /** BullMQ never gets over a connection that was not there when its queue was made, so it is made when it is. */
   async #ready(): Promise<Queue<UsageJob>> {
     if (this.#queue !== undefined) return this.#queue;
+    await this.#attempted;
     await this.#redis.ping();
     const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection: this.#redis, skipWaitingForReady: true });
     queue.on('error', this.#onError);

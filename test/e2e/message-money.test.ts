@@ -1,0 +1,158 @@
+import { Ledger, moneyStory } from '@turnpike/ledger';
+import type { UsageRecord } from '@turnpike/metering';
+import { openDatabase } from '@turnpike/storage';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sse } from '../../libs/inference/testing/fake-engine.js';
+import { delta, MessageServer, usage } from '../../libs/inference/testing/message-server.js';
+import { terminal } from '../conformance/stream-rules.js';
+import { connect } from '../conformance/transports.js';
+import { App } from './platform.js';
+
+/** Twice the price above a thousand tokens of prompt, nano-dollars a token: 1000, 500 from the cache, 2000 of output. */
+const PRICES = `
+versions:
+  - version: test
+    from: "2026-01-01"
+    models:
+      sim:
+        input: 1
+        cachedInput: 0.5
+        output: 2
+        tiers: [{ above: 1000, input: 2, cachedInput: 1, output: 4 }]
+`;
+const DONE = sse('[DONE]');
+const SAID = delta({ content: 'fine' }, 'stop');
+
+let folder: string;
+let server: MessageServer;
+let gateway: App;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  server = await MessageServer.start('/v1/chat/completions');
+  writeFileSync(join(folder, 'prices.yaml'), PRICES);
+  writeFileSync(
+    join(folder, 'turnpike.yaml'),
+    [
+      'port: 0',
+      `engines: { hosted: { url: "${server.url}", kind: chat } }`,
+      'models: { sim: { engine: hosted, engineModel: m, format: chat } }',
+      'billing: { prices: prices.yaml }',
+    ].join('\n'),
+  );
+  gateway = await App.start('gateway', ['--config', 'turnpike.yaml'], {}, folder);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The usage record of a response, once it is booked. */
+async function booked(id: string): Promise<UsageRecord> {
+  const db = await openDatabase({ kind: 'sqlite', path: join(folder, 'data/turnpike.db') }, () => undefined);
+  try {
+    const { db: read } = await Ledger.open(db, 'sqlite');
+    for (;;) {
+      const { record } = await moneyStory(read, id);
+      if (record !== undefined) return record;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** One turn: what its client was told, and what was booked for it. */
+async function turn(body: Record<string, unknown>, ...answers: unknown[][]) {
+  server.play(...answers);
+  const client = await connect('http', gateway);
+  const { response } = terminal(await client.create(body));
+  return { response, record: await booked(response.id) };
+}
+
+const sum = ({ parts }: UsageRecord, name: 'input' | 'cached' | 'output') =>
+  parts.reduce((total, { tokens }) => total + tokens[name], 0);
+
+/** What was booked is what the client was told. */
+function expectSame({ response, record }: Awaited<ReturnType<typeof turn>>): void {
+  expect([sum(record, 'input'), sum(record, 'cached'), sum(record, 'output')]).toEqual([
+    response.usage?.input_tokens,
+    response.usage?.input_tokens_details.cached_tokens,
+    response.usage?.output_tokens,
+  ]);
+}
+
+describe('a server that takes messages is billed by its own counts', () => {
+  it('of prompt, cache and output', async () => {
+    const done = await turn({ input: 'x' }, [SAID, usage(700, 200, 11, 0), DONE]);
+    expectSame(done);
+    expect(done.record).toMatchObject({
+      amount: 500 * 1_000 + 200 * 500 + 11 * 2_000,
+      parts: [{ prompt: 700, tokens: { input: 700, cached: 200, output: 11 } }],
+      clamped: false,
+    });
+  });
+
+  it('which decide about the price tier', async () => {
+    const done = await turn({ input: 'x' }, [SAID, usage(1_001, 0, 1, 0), DONE]);
+    expectSame(done);
+    expect(done.record.amount).toBe(1_001 * 2_000 + 4_000);
+    // The estimate is above the tier, and the server's word is not.
+    const long = await turn({ input: 'many words '.repeat(900) }, [SAID, usage(1_000, 0, 1, 0), DONE]);
+    expectSame(long);
+    expect(long.record.amount).toBe(1_000 * 1_000 + 2_000);
+  });
+
+  it('zero among them, and by ours where it says none', async () => {
+    const zero = await turn({ input: 'x' }, [SAID, usage(0, 0, 0, 0), DONE]);
+    expectSame(zero);
+    expect(zero.response.usage?.total_tokens).toBe(0);
+    expect(zero.record).toMatchObject({ amount: 0, rule: 'billed' });
+    const silent = await turn({ input: 'x' }, [SAID, DONE]);
+    expectSame(silent);
+    expect(sum(silent.record, 'input')).toBeGreaterThan(5);
+    const half = await turn({ input: 'x' }, [
+      SAID,
+      { choices: [], usage: { prompt_tokens: 'many', completion_tokens: 9 } },
+      DONE,
+    ]);
+    expectSame(half);
+    expect([sum(half.record, 'input'), sum(half.record, 'output')]).toEqual([sum(silent.record, 'input'), 9]);
+  });
+
+  it('of a request that is cut off, and of one that fails', async () => {
+    const cut = await turn({ input: 'x' }, [delta({ content: 'half' }, 'length'), usage(90, 0, 7, 0), DONE]);
+    expectSame(cut);
+    expect(cut.record).toMatchObject({
+      outcome: 'incomplete',
+      parts: [{ tokens: { input: 90, output: 7 } }],
+    });
+    const failed = await turn({ input: 'x' }, [delta({ content: 'half' }), usage(90, 0, 7, 0)]);
+    expectSame(failed);
+    expect(failed.record).toMatchObject({ outcome: 'failed', parts: [{ tokens: { input: 90, output: 7 } }] });
+  });
+
+  it('of a summary, and of the answer behind it', async () => {
+    const begun = await turn({ input: 'a long story '.repeat(40) }, [SAID, usage(140, 0, 1, 0), DONE]);
+    const summary = [delta({ content: 'They told a story.' }, 'stop'), usage(170, 130, 6, 0), DONE];
+    const asked = { previous_response_id: begun.response.id };
+    const triggered = await turn({ ...asked, input: [{ type: 'compaction_trigger' }] }, summary);
+    expectSame(triggered);
+    expect(triggered.record.parts).toMatchObject([
+      { purpose: 'compaction', prompt: 170, tokens: { input: 170, cached: 130, output: 6 } },
+    ]);
+    const due = await turn(
+      { ...asked, input: 'go on', context_management: [{ type: 'compaction', compact_threshold: 50 }] },
+      summary,
+      [SAID, usage(60, 20, 2, 0), DONE],
+    );
+    expectSame(due);
+    expect(due.record.parts).toMatchObject([
+      { purpose: 'compaction', prompt: 170, tokens: { input: 170, cached: 130, output: 6 } },
+      { purpose: 'answer', prompt: 60, tokens: { input: 60, cached: 20, output: 2 } },
+    ]);
+  });
+});
