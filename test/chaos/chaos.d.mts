@@ -18,10 +18,12 @@ export interface ChaosReport {
   readonly billed: number;
   /** Responses of which both counts are the same. */
   readonly exact: number;
-  /** Cut off by their client: what was on its way then was produced and not received. */
+  /** Cut off by their client, by a cancel or by a disconnect; billed to the token. */
   readonly cut: CutTurns;
   /** Cut off by the death of their gateway, and settled from what it had written down. */
   readonly lostGateways: CutTurns;
+  /** Turns whose gateway lived and did not bring them to an end. */
+  readonly silent: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly lost: number;
   readonly double: number;

@@ -7,6 +7,8 @@ export class Told {
   ended = new Map();
   /** Responses that have begun. */
   begun = new Set();
+  /** Turns whose gateway lived and said nothing more. */
+  silent = [];
 
   take(event) {
     const { type, response } = event;
@@ -18,8 +20,8 @@ export class Told {
   }
 }
 
-/** How long a client waits for a turn before it leaves, in ms: one whose gateway was killed may hear nothing. */
-const PATIENCE_MS = 30_000;
+/** How long a client waits for a turn, in ms: a gateway that is killed closes its connections, and any other one answers. */
+const PATIENCE_MS = 60_000;
 
 /** Runs one turn; returns whether a response began. A gateway that is gone is no error here. */
 export async function runTurn({ url, random, told }) {
@@ -61,7 +63,10 @@ function overSocket(url, body, told, { kind, after, lane }) {
       socket.terminate();
       resolve(began !== '');
     };
-    const patience = setTimeout(end, PATIENCE_MS);
+    const patience = setTimeout(() => {
+      told.silent.push(`${began || 'a turn that never began'} (${kind})`);
+      end();
+    }, PATIENCE_MS);
     socket.on('error', end);
     socket.on('close', end);
     socket.on('open', () =>
@@ -90,7 +95,10 @@ function overSocket(url, body, told, { kind, after, lane }) {
 
 async function overHttp(url, body, told, leaveAfter) {
   const gone = new globalThis.AbortController();
-  const patience = setTimeout(() => gone.abort(), PATIENCE_MS);
+  const patience = setTimeout(() => {
+    told.silent.push(`a turn over HTTP (${body.input})`);
+    gone.abort();
+  }, PATIENCE_MS);
   try {
     return await streamed(url, body, told, { gone, leaveAfter });
   } finally {

@@ -3,14 +3,15 @@ import pg from 'pg';
 
 const RESPONSE_ID = /resp_[0-9a-f]{48}/;
 
-/** Tokens by response id, from the engine's own statement. */
+/** Tokens by response id, and most of them written at once, from the engine's own statement. */
 export function producedBy(csv) {
   const produced = new Map();
   for (const line of csv.trim().split('\n').slice(1)) {
-    const [name = '', , output = '0'] = line.split(',');
+    const [name = '', , output = '0', , largest = '0'] = line.split(',');
     const id = RESPONSE_ID.exec(name)?.[0];
     if (id === undefined) throw new Error(`the engine was asked by somebody else: ${line}`);
-    produced.set(id, (produced.get(id) ?? 0) + Number(output));
+    const { tokens, chunk } = produced.get(id) ?? { tokens: 0, chunk: 0 };
+    produced.set(id, { tokens: tokens + Number(output), chunk: Math.max(chunk, Number(largest)) });
   }
   return produced;
 }
@@ -49,12 +50,13 @@ export async function booksOf(databaseUrl) {
 }
 
 /**
- * Each response once: what the engine produced of it, what it was billed with, and what its client was told.
- * @param cutTokens most that may have been on its way when an engine was cut off: what it produces in the second within
- *   which it has to notice
- * @param progressTokens what a gateway that is killed may have received since it last wrote that down
+ * Each response once: what the engine produced of it, what it was billed with, and what its client was told. Both counts are
+ * the same, to the token, unless the gateway itself was killed: then the engine may have produced more, by less than one
+ * progress interval and what was on its way to the gateway at that moment.
+ * @param progressTokens tokens between two progress records of a gateway
+ * @param onTheWay tokens that may be on their way; what an engine wrote at once may be so in any case
  */
-export function compare({ produced, books, told, cutTokens, progressTokens }) {
+export function compare({ produced, books, told, progressTokens, onTheWay }) {
   const report = {
     responses: produced.size,
     produced: 0,
@@ -62,6 +64,7 @@ export function compare({ produced, books, told, cutTokens, progressTokens }) {
     exact: 0,
     cut: { turns: 0, tokens: 0, most: 0 },
     lostGateways: { turns: 0, tokens: 0, most: 0 },
+    silent: told.silent.length,
     outcomes: {},
     lost: 0,
     double: books.doubles,
@@ -72,7 +75,8 @@ export function compare({ produced, books, told, cutTokens, progressTokens }) {
     report.unexplained++;
     report.details.push(`${id}: ${text}`);
   };
-  for (const [id, tokens] of produced) {
+  for (const line of told.silent) odd(line, 'its gateway lived, and it heard nothing more');
+  for (const [id, { tokens, chunk }] of produced) {
     report.produced += tokens;
     const row = books.rows.get(id);
     if (row === undefined) {
@@ -81,16 +85,18 @@ export function compare({ produced, books, told, cutTokens, progressTokens }) {
       continue;
     }
     const difference = tokens - row.output;
-    const kind = row.outcome === 'lost' ? report.lostGateways : row.partial === 1 ? report.cut : undefined;
-    if (kind !== undefined) {
+    const isLost = row.outcome === 'lost';
+    if (difference === 0) report.exact++;
+    if (isLost || row.partial === 1) {
+      const kind = isLost ? report.lostGateways : report.cut;
       kind.turns++;
       kind.tokens += difference;
-      kind.most = Math.max(kind.most, difference);
-      const most = row.outcome === 'lost' ? progressTokens + cutTokens : cutTokens;
-      if (difference < 0 || difference > most)
-        odd(id, `${row.outcome}: produced ${tokens}, billed ${row.output}`);
-    } else if (difference === 0) report.exact++;
-    else odd(id, `${row.outcome}: produced ${tokens}, billed ${row.output}`);
+      kind.most = Math.max(kind.most, Math.abs(difference));
+    }
+    if (isLost && row.partial !== 1) odd(id, 'was settled for a gateway that died, and is not flagged');
+    const most = isLost ? progressTokens - 1 + Math.max(onTheWay, chunk) : 0;
+    if (difference < 0 || difference > most)
+      odd(id, `${row.outcome}: produced ${tokens} (at most ${chunk} at once), billed ${row.output}`);
   }
   for (const [id, row] of books.rows) {
     report.billed += row.output;

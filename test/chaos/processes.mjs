@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = {
   gateway: join(ROOT, 'dist/apps/gateway/apps/gateway/src/main.js'),
   engine: join(ROOT, 'dist/apps/engine/apps/engine/src/main.js'),
-  worker: join(ROOT, 'test/chaos/worker.mjs'),
+  billing: join(ROOT, 'dist/apps/billing/apps/billing/src/main.js'),
 };
 
 /** One process that says when it is ready. */
@@ -18,6 +18,8 @@ export class Child {
   #process;
   url = '';
   kills = 0;
+  /** What it said before it ended by itself, once it had been ready. */
+  crashes = [];
 
   constructor(options) {
     this.#options = options;
@@ -41,14 +43,20 @@ export class Child {
     this.#process = child;
     return new Promise((resolve) => {
       let text = '';
+      let said = '';
+      let isReady = false;
       child.stdout.on('data', (chunk) => {
         text += chunk;
         if (!/ready/.test(text)) return;
         this.url = /ready on (http:\/\/[^\s/]+)/.exec(text)?.[1] ?? '';
+        isReady = true;
         resolve(true);
       });
-      child.stderr.resume();
-      child.once('exit', () => resolve(false));
+      child.stderr.on('data', (chunk) => (said = `${said}${chunk}`.slice(-2_000)));
+      child.once('exit', (code, signal) => {
+        if (isReady && signal === null) this.crashes.push(`${app} ended with code ${code}: ${said}`);
+        resolve(false);
+      });
     });
   }
 

@@ -30,9 +30,10 @@ for (const [name, { turns, tokens, most }] of [
   ['cut by kills', lostGateways],
 ]) {
   process.stdout.write(
-    `${name.padEnd(17)}${turns} responses, ${tokens} tokens on their way, at most ${most} of one\n`,
+    `${name.padEnd(17)}${turns} responses, ${tokens} tokens not billed, at most ${most} of one\n`,
   );
 }
+process.stdout.write(`never ended      ${report.silent} turns\n`);
 for (const line of details) process.stdout.write(`  ${line}\n`);
 process.stdout.write(
   `turns=${report.turns} lost=${report.lost} double=${report.double} unexplained=${report.unexplained}\n`,

@@ -11,6 +11,7 @@ import { checkLength, checkModel } from './http/checks.js';
 import { parseCompletionRequest } from './http/completion-request.js';
 import { RequestError } from './http/errors.js';
 import { type Intake, PromptIntake } from './http/prompt-intake.js';
+import { onLeave } from './http/on-leave.js';
 import { JsonSink, StreamSink } from './http/sinks.js';
 import { type PromptImage, promptImages, sharedLength, tokensOf } from './images/prompt-images.js';
 import { type SimulatedModel } from './model/simulated-model.js';
@@ -71,7 +72,7 @@ export class CompletionsService implements Completions {
         tokensPerSecond: this.settings.tps,
       },
     );
-    response.on('close', () => generation.abort());
+    onLeave(response, () => generation.abort());
     response.on('drain', () => generation.resume());
     generation.start();
   }

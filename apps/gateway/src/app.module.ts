@@ -24,6 +24,7 @@ import { ConversationsController } from './http/conversations.controller.js';
 import { HealthController } from './http/health.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { ModelsController } from './http/models.controller.js';
+import { IdempotentAnswers } from './http/idempotency.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { StoredResponsesController } from './http/stored-responses.controller.js';
 import { shownError } from './log.js';
@@ -70,6 +71,7 @@ export class AppModule {
         Changes,
         BackgroundRunner,
         BackgroundService,
+        { provide: IdempotentAnswers, useFactory: () => new IdempotentAnswers() },
         { provide: Sealer, useFactory: () => sealerOf(config) },
         {
           provide: ResumeWindow,

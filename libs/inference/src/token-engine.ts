@@ -51,19 +51,25 @@ export class TokenEngine {
     signal.throwIfAborted();
     const dialect = await this.#dialect();
     const id = randomUUID();
-    /** Whether the server may be at work on it. */
+    /** Whether the server may be at work on it, and has not been told to stop. */
     let running = true;
+    const stop = () => {
+      if (running && dialect.abort !== undefined)
+        this.#http.notify(dialect.abort.path, dialect.abort.body(id));
+      running = false;
+    };
+    signal.addEventListener('abort', stop, { once: true });
     try {
       const reader = dialect.reader(request);
       const answer = await this.#post(dialect, request, id, signal).catch((thrown: unknown) => {
-        running = signal.aborted || (thrown instanceof ApiError && thrown.code === 'engine_timeout');
+        running &&= thrown instanceof ApiError && thrown.code === 'engine_timeout';
         throw thrown;
       });
       yield* isStream(answer) ? streamed(answer, reader, signal) : whole(answer, reader);
       running = false;
     } finally {
-      if (running && dialect.abort !== undefined)
-        this.#http.notify(dialect.abort.path, dialect.abort.body(id));
+      signal.removeEventListener('abort', stop);
+      stop();
     }
   }
 

@@ -92,6 +92,11 @@ export const ERRORS = {
   body_too_large: [413, 'invalid_request_error', 'The body is larger than this server accepts.'],
   unsupported_encoding: [415, 'invalid_request_error', 'This content encoding is not supported.'],
   expectation_failed: [417, 'invalid_request_error', "The header 'Expect' can be 100-continue only."],
+  idempotency_key_reused: [
+    422,
+    'invalid_request_error',
+    'This idempotency key was sent with another request.',
+  ],
   upgrade_required: [
     426,
     'invalid_request_error',

@@ -72,5 +72,7 @@ function postgres(url: string, onConnectionLost: (error: Error) => void): Dialec
   });
   // Without a listener the loss of an idle connection would end the process.
   pool.on('error', onConnectionLost);
+  // And so would that of one which is in use: the query that it was lost in, or the next one on it, says so.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return new PostgresDialect({ pool });
 }

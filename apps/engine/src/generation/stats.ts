@@ -10,6 +10,8 @@ export interface RequestRecord {
   prompt_tokens: number;
   cached_tokens: number;
   completion_tokens: number;
+  /** Most tokens that were written at once. */
+  largest_write: number;
   finish_reason: string | null;
   aborted: boolean;
 }
@@ -41,6 +43,7 @@ export class EngineStats {
       prompt_tokens: promptTokens,
       cached_tokens: cachedTokens,
       completion_tokens: 0,
+      largest_write: 0,
       finish_reason: null,
       aborted: false,
     };
@@ -52,10 +55,10 @@ export class EngineStats {
   /** What the latest requests took, as CSV: a statement to compare bills with. */
   statement(): string {
     const rows = this.#latest.map(
-      ({ request_id, prompt_tokens, completion_tokens, finish_reason }) =>
-        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''}\n`,
+      ({ request_id, prompt_tokens, completion_tokens, largest_write, finish_reason }) =>
+        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''},${largest_write}\n`,
     );
-    return ['request_id,prompt_tokens,completion_tokens,finish_reason\n', ...rows].join('');
+    return ['request_id,prompt_tokens,completion_tokens,finish_reason,largest_write\n', ...rows].join('');
   }
 
   snapshot(): object {

@@ -7,6 +7,7 @@ import { answerContext } from '../http/answer-context.js';
 import { parseCompletionRequest } from '../http/completion-request.js';
 import { RequestError } from '../http/errors.js';
 import { parseObject } from '../http/prompt-bytes.js';
+import { onLeave } from '../http/on-leave.js';
 import { promptIds } from '../http/prompt-ids.js';
 import { JsonSink, StreamSink } from '../http/sinks.js';
 import { LlamaGeneration } from './llama-generation.js';
@@ -42,7 +43,7 @@ export class LlamaCompletions implements Completions {
     const text = new LlamaText(model, request.skipSpecialTokens);
     const context = answerContext(this.name, ids, { request, record, text });
     const left = new AbortController();
-    response.on('close', () => left.abort());
+    onLeave(response, () => left.abort());
     const { signal } = left;
     const generation = new LlamaGeneration(Array.from(ids), request, {
       pool: this.pool,

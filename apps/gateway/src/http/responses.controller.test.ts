@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import type { BackgroundService } from '../background/background.service.js';
 import { configSchema } from '../config/schema.js';
 import type { TurnService } from '../turn/turn.service.js';
+import { IdempotentAnswers } from './idempotency.js';
 import { ResponsesController } from './responses.controller.js';
 
 /** A request whose client is gone while the server reads what it wants. */
@@ -33,6 +34,7 @@ it('runs no turn for a client that left before its request was read', async () =
     new KeyRing([]),
     turns as unknown as TurnService,
     { accept: jest.fn() } as unknown as BackgroundService,
+    new IdempotentAnswers(),
   );
   await controller.create(request, response);
   expect(turns.run).not.toHaveBeenCalled();

@@ -8,8 +8,22 @@ import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
 import { answerWithEvents } from './background-stream.js';
+import { idempotencyKeyOf, IdempotentAnswers, type KeptAnswer } from './idempotency.js';
 import { readBody } from './read-body.js';
+import { RecordingSink } from './recording-sink.js';
 import { SseSink } from './sse-sink.js';
+
+/** A request that was read, and where its answer goes. */
+interface Asked {
+  /** On the clock of `performance`. */
+  readonly started: number;
+  readonly principal: Principal;
+  readonly body: object;
+  readonly parsed: ResponseRequest;
+  readonly response: Response;
+  /** Ends the turn. */
+  readonly gone: AbortSignal;
+}
 
 /** `POST /v1/responses`, as JSON or as server-sent events. */
 @Controller(['v1/responses', 'responses'])
@@ -22,47 +36,97 @@ export class ResponsesController implements BeforeApplicationShutdown {
     @Inject(KeyRing) private readonly keys: KeyRing,
     @Inject(TurnService) private readonly turns: TurnService,
     @Inject(BackgroundService) private readonly background: BackgroundService,
+    @Inject(IdempotentAnswers) private readonly answers: IdempotentAnswers,
   ) {}
 
   @Post()
   async create(@Req() request: Request, @Res() response: Response): Promise<void> {
     const started = performance.now();
     const principal = await this.keys.authenticate(request);
+    const key = idempotencyKeyOf(request);
     const gone = new AbortController();
     this.#running.add(gone);
     response.on('close', () => {
+      // Who sends a key comes back for the answer.
+      if (key !== undefined) return;
       this.#running.delete(gone);
       if (!response.writableFinished) gone.abort();
     });
-    const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
+    const text = await readBody(request, this.config.limits.bodyBytes);
+    const body = parseJson(text);
     const parsed = await this.turns.read(body, 'http', principal);
     response.set('openai-version', '2020-10-01');
     if (gone.signal.aborted) return;
     // What could be read is an object.
-    if (parsed.background) return this.#createInBackground(body as object, parsed, principal, response);
-    const sink = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
+    const asked: Asked = { started, principal, body: body as object, parsed, response, gone: gone.signal };
+    if (key === undefined) return void (await this.#answer(asked));
+    try {
+      await this.#answerOnce(asked, key, text);
+    } finally {
+      this.#running.delete(gone);
+    }
+  }
+
+  /** The first request with a key is answered; every other one gets the same answer. */
+  async #answerOnce(asked: Asked, key: string, text: string): Promise<void> {
+    const { principal, parsed, response } = asked;
+    const claimed = await this.answers.claim(principal.tenant, key, text);
+    if ('kind' in claimed) return this.#answerAgain(claimed, principal.tenant, parsed, response);
+    try {
+      await this.#answer(asked, (answer) => claimed.keep(answer));
+    } finally {
+      claimed.release();
+    }
+  }
+
+  async #answerAgain(
+    answer: KeptAnswer,
+    tenant: string,
+    { stream }: ResponseRequest,
+    response: Response,
+  ): Promise<void> {
+    response.set('idempotent-replayed', 'true');
+    const { limits } = this.config;
+    if (answer.kind === 'events') new SseSink(response, limits).sendText(answer.text);
+    else if (answer.kind === 'json') response.status(200).type('json').send(answer.text);
+    else if (stream)
+      await answerWithEvents(response, { tenant, id: answer.id, after: -1 }, this.background, limits);
+  }
+
+  /** @param keep told of the answer of a request with a key, before its client is told that it has ended */
+  async #answer(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
+    const { started, principal, parsed, response, gone } = asked;
+    if (parsed.background) return this.#createInBackground(asked, keep);
+    const events = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
+    const recording = keep && new RecordingSink(events);
+    const sink = recording ?? events;
     const { tenant, key } = principal;
-    const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone.signal });
-    if (response.destroyed) return;
+    const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone });
+    const { id } = outcome.response;
+    const isNothing = outcome.failure !== undefined && outcome.response.output.length === 0;
     if (parsed.stream) {
-      response.end();
+      if (recording !== undefined && !isNothing) keep?.({ kind: 'events', id, text: recording.text });
+      if (!response.destroyed) response.end();
       return;
     }
     // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
-    if (outcome.failure !== undefined && outcome.response.output.length === 0) throw outcome.failure;
+    if (isNothing) throw outcome.failure;
+    keep?.({ kind: 'json', id, text: JSON.stringify(outcome.response) });
+    if (response.destroyed) return;
     response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
     response.status(200).json(outcome.response);
   }
 
-  async #createInBackground(
-    body: object,
-    request: ResponseRequest,
-    { tenant, key }: Principal,
-    answer: Response,
-  ): Promise<void> {
-    const response = await this.background.accept(body, request, { tenant, key });
-    if (!request.stream) return void answer.status(200).json(response);
+  async #createInBackground(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
+    const { body, parsed, principal, response: answer } = asked;
+    const { tenant, key } = principal;
+    const response = await this.background.accept(body, parsed, { tenant, key });
     const { id } = response;
+    if (!parsed.stream) {
+      keep?.({ kind: 'json', id, text: JSON.stringify(response) });
+      return void answer.status(200).json(response);
+    }
+    keep?.({ kind: 'background', id });
     await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);
   }
 

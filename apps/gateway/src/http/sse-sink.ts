@@ -28,9 +28,13 @@ export class SseSink implements EventSink {
   send(frames: readonly EventFrame[]): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     if (!this.#response.headersSent) this.#writeHead();
-    let text = '';
-    for (const { type, json } of frames) text += `event: ${type}\ndata: ${json}\n\n`;
-    this.#response.write(text);
+    this.#response.write(eventsText(frames));
+  }
+
+  /** Sends what was written as events before. */
+  sendText(text: string): void {
+    this.#writeHead();
+    this.#response.end(text);
   }
 
   #writeHead(): void {
@@ -47,4 +51,11 @@ export class SseSink implements EventSink {
     if (!writableNeedDrain || writableLength <= this.#limits.sendBufferBytes || destroyed) return undefined;
     return drained(this.#response, this.#limits.sendTimeoutMs, () => this.#response.destroy());
   }
+}
+
+/** Events as they are written. */
+export function eventsText(frames: readonly EventFrame[]): string {
+  let text = '';
+  for (const { type, json } of frames) text += `event: ${type}\ndata: ${json}\n\n`;
+  return text;
 }

@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.js';
 import { CONFIG, STORE } from '../tokens.js';
 import { ResponsesGateway } from '../websocket/responses.gateway.js';
 import { answerWithEvents } from './background-stream.js';
+import { IdempotentAnswers } from './idempotency.js';
 import { pageOf, parsePageQuery } from './page.js';
 
 type QueryParameters = Record<string, unknown>;
@@ -21,6 +22,7 @@ export class StoredResponsesController {
     @Inject(STORE) private readonly store: ResponseStore,
     @Inject(BackgroundService) private readonly background: BackgroundService,
     @Inject(ResponsesGateway) private readonly connections: ResponsesGateway,
+    @Inject(IdempotentAnswers) private readonly answers: IdempotentAnswers,
   ) {}
 
   /** Includes everything there is, whatever `include` names of what there can be; there is no obfuscation, whatever is said of it. */
@@ -51,6 +53,7 @@ export class StoredResponsesController {
     const wasStored = await this.store.delete(tenant, id);
     if (!wasJob && !wasStored) throw unknown(id);
     this.connections.forget(tenant, id);
+    this.answers.forget(tenant, id);
     return { id, object: 'response', deleted: true };
   }
 

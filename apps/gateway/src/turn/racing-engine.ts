@@ -58,17 +58,23 @@ export class RacingEngine implements Pick<EngineClient, 'generate' | 'converse'>
     const refusal = new AbortController();
     const both = AbortSignal.any([signal, refusal.signal]);
     const chunks = start(both)[Symbol.asyncIterator]();
-    const refused = (error: unknown, held: readonly Chunk[]): unknown => {
+    let next = stepOf(chunks);
+    const held: Chunk[] = [];
+    const refused = async (error: unknown): Promise<unknown> => {
       for (const chunk of held) this.withheld += tokensOf(chunk);
+      refusal.abort();
+      // What the engine had produced when it was stopped.
+      for (let step = await next; step.kind === 'chunk' && step.result.done !== true; step = await next) {
+        this.withheld += tokensOf(step.result.value);
+        next = stepOf(chunks);
+      }
       return error;
     };
     try {
-      let next = stepOf(chunks);
-      const held: Chunk[] = [];
       for (let goesOn = true; goesOn;) {
         const step = await (held.length < MOST_HELD ? Promise.race([this.#verdict, next]) : this.#verdict);
         if (step.kind === 'passed') break;
-        if (step.kind === 'refused') throw refused(step.error, held);
+        if (step.kind === 'refused') throw await refused(step.error);
         if (step.kind === 'failed' || step.result.done === true) goesOn = false;
         else {
           held.push(step.result.value);
@@ -76,7 +82,7 @@ export class RacingEngine implements Pick<EngineClient, 'generate' | 'converse'>
         }
       }
       const verdict = await this.#verdict;
-      if (verdict.kind === 'refused') throw refused(verdict.error, held);
+      if (verdict.kind === 'refused') throw await refused(verdict.error);
       yield* held;
       for (let step = await next; ; step = await next) {
         if (step.kind === 'failed') throw step.error;

@@ -25,6 +25,8 @@ interface Answer {
   readonly text: string;
   readonly finish?: FinishReason;
   readonly cached?: number;
+  /** What it has written besides when it is told to stop. */
+  readonly late?: string;
 }
 
 /** An engine that gives these answers, one id a chunk, and keeps what it was asked. */
@@ -35,8 +37,8 @@ function scripted(answers: readonly Answer[]) {
   const engine: EngineClient = {
     name: 'scripted',
     capabilities: () => Promise.reject(new Error('not asked here')),
-    async *generate(request: GenerateRequest) {
-      const { text, finish = 'stop', cached } = answers[requests.length] ?? { text: '' };
+    async *generate(request: GenerateRequest, signal: AbortSignal) {
+      const { text, finish = 'stop', cached, late = '' } = answers[requests.length] ?? { text: '' };
       const { json, maxTokens } = request;
       const prompt = JSON.parse(Buffer.concat([...request.prompt.json]).toString()) as number[];
       requests.push({ prompt: tokenizer.decode(prompt), maxTokens, json });
@@ -44,6 +46,9 @@ function scripted(answers: readonly Answer[]) {
       for (const id of idsOf(text)) {
         taken[at] = (taken[at] ?? 0) + 1;
         yield { ids: [id] };
+        if (!signal.aborted) continue;
+        if (late !== '') yield { ids: idsOf(late) };
+        throw signal.reason;
       }
       yield { ids: [], finish, usage: { cachedTokens: cached } };
     },
@@ -129,6 +134,16 @@ describe('sample', () => {
       usage: { input_tokens: 2, output_tokens: stopped + idsOf('{}<|call|>').length },
     });
     expect(begun).toBe(1);
+  });
+
+  it('counts what the engine had written when it was stopped, and passes none of it on', async () => {
+    const { result, items } = await run(
+      [{ text: `${THOUGHT}${ANSWER}no<|return|>`, late: 'late' }, { text: '{}<|call|>' }],
+      required,
+    );
+    expect(items.map(([type]) => type)).toEqual(['reasoning', 'function_call']);
+    const sampled = idsOf(`${THOUGHT}${ANSWER}`).length + idsOf('late').length + idsOf('{}<|call|>').length;
+    expect(result).toMatchObject({ ending: { status: 'completed' }, usage: { output_tokens: sampled } });
   });
 
   it('stops behind the last call there may be', async () => {

@@ -120,42 +120,56 @@ export async function sample(input: SamplingInput): Promise<SamplingResult> {
 }
 
 async function generate(input: SamplingInput, generation: Generation): Promise<Generated> {
-  const { rules, assembler, sink, signal, money } = input;
+  const { rules, assembler, sink, money } = input;
+  const enough = new AbortController();
+  const signal = AbortSignal.any([input.signal, enough.signal]);
   let sampled = 0;
   let isEmpty = true;
   let finish: MessageFinish | undefined;
   let usage: EngineUsage | undefined;
   let failure: ApiError | undefined;
+  /** Set once the engine was stopped from here. */
+  let cut: 'stop' | 'abort' | 'length' | undefined;
+  const stop = (as: NonNullable<typeof cut>) => {
+    cut = as;
+    enough.abort();
+  };
   money.requested();
   try {
     for await (const chunk of generation.chunks(signal)) {
       input.onFirstChunk();
-      finish = chunk.finish ?? finish;
       usage = chunk.usage ?? usage;
       if (chunk.finish !== undefined) money.finished();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
+      // What the engine had produced when it was stopped is paid for, and nobody's output any more.
+      if (signal.aborted) continue;
+      finish = chunk.finish ?? finish;
       if (chunk.sampled > 0 || chunk.events.length > 0) isEmpty = false;
       if (chunk.events.length > 0) {
-        const { passed, stop } = rules.take(chunk.events);
+        const { passed, stop: isEnough } = rules.take(chunk.events);
         const frames = assembler.push(passed);
         if (frames.length > 0) sink.send(frames);
-        // Leaving the loop ends the engine's request.
-        if (stop) return { finish: 'stop', sampled, isEmpty, usage };
-        if (assembler.blocked === true) return { finish: 'abort', sampled, isEmpty, usage };
+        if (isEnough) stop('stop');
+        else if (assembler.blocked === true) stop('abort');
+        if (cut !== undefined) continue;
       }
       if (held !== undefined) await held;
       if (money.isExhausted) {
-        finish ??= 'length';
-        break;
+        stop('length');
+        continue;
       }
       const caughtUp = sink.ready();
       if (caughtUp !== undefined) await caughtUp;
     }
   } catch (thrown) {
-    finish = 'abort';
-    failure = signal.aborted ? stopReason(signal) : ApiError.from(thrown);
+    if (cut === undefined) {
+      finish = 'abort';
+      failure = signal.aborted ? stopReason(signal) : ApiError.from(thrown);
+    }
   }
+  if (cut === 'stop' || cut === 'abort') return { finish: cut, sampled, isEmpty, usage };
+  finish ??= cut;
   if (finish === 'abort' && !signal.aborted) failure ??= new ApiError('engine_error');
   // What the prompt opened is nobody's output, and another engine may answer in its place.
   if (failure !== undefined && isEmpty) return { finish: 'abort', sampled, isEmpty, usage, failure };

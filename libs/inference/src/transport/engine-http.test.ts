@@ -51,6 +51,65 @@ async function ask(http: EngineHttp): Promise<string> {
   return text;
 }
 
+describe('a request that is ended', () => {
+  const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n';
+
+  /** What arrives when a request is ended that this server answers; the server is told by the end of the connection. */
+  async function endedAgainst(onRequest: (socket: Socket) => void, onEnd: (socket: Socket) => void) {
+    const sockets: Socket[] = [];
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => onRequest(socket));
+      socket.once('end', () => onEnd(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const http = new EngineHttp({ url: `http://127.0.0.1:${port}`, idleTimeoutMs: 60_000 });
+    const reason = new Error('the client left');
+    const gone = new AbortController();
+    let arrived = '';
+    try {
+      setTimeout(() => gone.abort(reason), 50);
+      const { body } = await http.post('/x', [Buffer.from('{}')], gone.signal);
+      await expect(
+        (async () => {
+          for await (const bytes of body) arrived += bytes.toString();
+        })(),
+      ).rejects.toBe(reason);
+    } finally {
+      await http.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+    return arrived;
+  }
+
+  it('still gives what the engine had written by the time it was told', async () => {
+    const arrived = await endedAgainst(
+      (socket) => socket.write(`${HEAD}one`),
+      (socket) => socket.end(',two'),
+    );
+    expect(arrived).toBe('one,two');
+  });
+
+  it('gives it too where the answer has not begun yet', async () => {
+    const arrived = await endedAgainst(
+      () => undefined,
+      (socket) => socket.end(`${HEAD}one`),
+    );
+    expect(arrived).toBe('one');
+  });
+
+  it('is closed altogether by an engine that does not close', async () => {
+    const arrived = await endedAgainst(
+      (socket) => socket.write(`${HEAD}one`),
+      () => undefined,
+    );
+    expect(arrived).toBe('one');
+  });
+});
+
 describe('D06: a kept connection that the engine has closed', () => {
   it.each([
     ['by a reset', (socket: Socket) => socket.resetAndDestroy()],

@@ -1,6 +1,7 @@
-import { Agent as HttpAgent, request as sendHttp, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as sendHttp, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
 import { ApiError } from '@turnpike/protocol';
+import { AnswerBody } from './answer-body.js';
 import { Watchdog } from './watchdog.js';
 
 export interface EngineHttpOptions {
@@ -27,6 +28,8 @@ export interface EngineAnswer {
 const KEEP_ALIVE_MS = 4_000;
 /** How long a request may take that nobody waits for, in ms. */
 const NOTICE_MS = 5_000;
+/** How long an engine that is told to stop may take to close the connection from its side, in ms. */
+const DRAIN_MS = 1_000;
 /** Errors of a connection that the other side had closed. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
@@ -56,7 +59,8 @@ export class EngineHttp {
   }
 
   /**
-   * Sends JSON.
+   * Sends JSON. When `signal` ends, so does the engine's work; what it had written by then is still in the body, which
+   * fails behind it.
    * @param pieces bytes of the body; they are written as they are
    * @throws what `signal` was ended with; otherwise the error of the connection, or ApiError engine_timeout
    */
@@ -109,20 +113,31 @@ export class EngineHttp {
   ): Promise<EngineAnswer> {
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     const length = pieces.reduce((bytes, piece) => bytes + piece.length, 0);
-    const body = method === 'POST' ? { 'content-type': 'application/json', 'content-length': length } : {};
+    const content = method === 'POST' ? { 'content-type': 'application/json', 'content-length': length } : {};
     return new Promise((resolve, reject) => {
       const request = this.#send(this.#url + path, {
         method,
         agent: this.#agent,
-        headers: { ...this.#headers, ...body },
+        headers: { ...this.#headers, ...content },
       });
       const watchdog = new Watchdog(this.#idleTimeoutMs, () =>
         request.destroy(new ApiError('engine_timeout')),
       );
-      const onAbort = () => request.destroy(signal.reason as Error);
+      let body: AnswerBody | undefined;
+      let drain: NodeJS.Timeout | undefined;
+      const onAbort = () => {
+        const end = () => request.destroy(signal.reason as Error);
+        const { socket, writableFinished } = request;
+        body?.drain(signal.reason as Error);
+        if (method !== 'POST' || !writableFinished || socket === null || socket.connecting) return void end();
+        // Closed one way: the engine stops at that, and what it had written by then still arrives, and is counted.
+        socket.end();
+        drain = setTimeout(end, DRAIN_MS);
+      };
       signal.addEventListener('abort', onAbort, { once: true });
       request.once('close', () => {
         watchdog.stop();
+        clearTimeout(drain);
         signal.removeEventListener('abort', onAbort);
       });
       let answered = false;
@@ -130,7 +145,9 @@ export class EngineHttp {
         answered = true;
         watchdog.rest();
         const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, body: bodyOf(request, response, watchdog, signal) });
+        body = new AnswerBody(request, response, watchdog);
+        if (signal.aborted) body.drain(signal.reason as Error);
+        resolve({ status, headers, body });
       });
       // Kept for as long as the request: one that fails behind its answer has nobody else to listen.
       request.on('error', (error: NodeJS.ErrnoException) => {
@@ -157,34 +174,6 @@ function guarded<T extends HttpAgent>(agent: T): T {
     return connection;
   };
   return agent;
-}
-
-/** The body as it comes; what it fails with is what the request was ended for. */
-async function* bodyOf(
-  request: ClientRequest,
-  response: IncomingMessage,
-  watchdog: Watchdog,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  let failure: Error | undefined;
-  request.on('error', (error) => (failure = error));
-  const iterator = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      // An answer that had come whole ends when its request is destroyed, as if it had been read.
-      signal.throwIfAborted();
-      watchdog.wait();
-      const next = await iterator.next();
-      signal.throwIfAborted();
-      watchdog.rest();
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } catch (thrown) {
-    throw causeOf(failure ?? thrown, signal);
-  } finally {
-    response.destroy();
-  }
 }
 
 /** What a caller is told: that it ended the request itself, or what the connection failed with. */
