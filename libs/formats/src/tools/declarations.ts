@@ -1,6 +1,6 @@
-import type { CustomTool, Tool } from '@turnpike/protocol';
+import { parametersTextOf, type CustomTool, type Tool } from '@turnpike/protocol';
 import { dumps, treeOf } from '../json/python-text.js';
-import type { JsonTree } from '../json/json-text.js';
+import { readJson, type JsonTree } from '../json/json-text.js';
 import { namespacesOf, qualifiedName, type Declared } from './namespaces.js';
 
 /** A tool as families without namespaces and free-text tools know one: a function under one name. */
@@ -52,7 +52,10 @@ export function freeTextArguments(input: string): string {
 
 function parametersOf(tool: Declared): JsonTree {
   if (tool.type === 'custom') return FREE_TEXT_PARAMETERS;
-  return tool.parameters === undefined ? NO_PARAMETERS : treeOf(tool.parameters);
+  const { parameters } = tool;
+  if (parameters === undefined) return NO_PARAMETERS;
+  const text = parametersTextOf(parameters);
+  return (text === undefined ? undefined : readJson(text)) ?? treeOf(parameters);
 }
 
 function freeTextDescription({ description, format }: CustomTool): string {

@@ -10,6 +10,7 @@ import {
   wrongValue,
   invalid,
 } from './fields.js';
+import { keepParametersTexts, toolsTextOf } from './tools-text.js';
 
 const name = z
   .string()
@@ -88,7 +89,8 @@ export function parseTools(value: unknown, path: string): ToolList {
   if (isAbsent(value)) return { tools: [], key: '[]' };
   if (!Array.isArray(value)) throw wrongType(path, 'array', value);
   requireFewTools(value, path);
-  const key = JSON.stringify(value);
+  const text = toolsTextOf(value);
+  const key = text ?? JSON.stringify(value);
   const known = remembered.get(key);
   if (known !== undefined) {
     // Re-inserting moves the list to the young end of the map.
@@ -97,6 +99,7 @@ export function parseTools(value: unknown, path: string): ToolList {
     return { tools: known, key };
   }
   const tools = value.map((tool, index) => parseTool(tool, `${path}[${index}]`));
+  if (text !== undefined) keepParametersTexts(tools, text);
   listsValidated++;
   remember(key, tools);
   return { tools, key };
