@@ -13,14 +13,15 @@ export class AnswerBody implements AsyncIterable<Buffer> {
   readonly #watchdog: Watchdog;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** Why the request was ended, once it was. */
-  #reason: Error | undefined;
+  readonly #signal: AbortSignal;
   #isDraining = false;
   #isOver = false;
   #failure: Error | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(request: ClientRequest, response: IncomingMessage, watchdog: Watchdog) {
+  /** @param signal ends the request: what it was ended with is thrown behind all that arrived, also where the answer was whole */
+  constructor(request: ClientRequest, response: IncomingMessage, watchdog: Watchdog, signal: AbortSignal) {
+    this.#signal = signal;
     this.#response = response;
     this.#watchdog = watchdog;
     // What a request was ended for says more than what that did to its answer.
@@ -31,12 +32,8 @@ export class AnswerBody implements AsyncIterable<Buffer> {
     response.on('data', (bytes: Buffer) => this.#take(bytes));
   }
 
-  /**
-   * From now on everything is taken as it comes, so that nothing is left behind when the other side closes.
-   * @param reason thrown behind it
-   */
-  drain(reason: Error): void {
-    this.#reason = reason;
+  /** From now on everything is taken as it comes, so that nothing is left behind when the other side closes. */
+  drain(): void {
     this.#isDraining = true;
     this.#response.resume();
   }
@@ -47,12 +44,17 @@ export class AnswerBody implements AsyncIterable<Buffer> {
       for (;;) {
         if (this.#waiting.length > 0) yield this.#taken();
         else if (!this.#isOver) await this.#arrival();
-        else if (this.#failure !== undefined) throw this.#failure;
-        else return;
+        else return this.#close();
       }
     } finally {
       this.#response.destroy();
     }
+  }
+
+  /** @throws what the request was ended with, or what its connection failed with */
+  #close(): void {
+    this.#signal.throwIfAborted();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   #take(bytes: Buffer): void {
@@ -78,8 +80,7 @@ export class AnswerBody implements AsyncIterable<Buffer> {
   }
 
   #end(failure?: Error): void {
-    // An answer that had come whole ends when its request is destroyed, as if it had been read.
-    if (!this.#isOver) this.#failure = this.#reason ?? failure;
+    if (!this.#isOver) this.#failure = failure;
     this.#isOver = true;
     this.#wake();
   }

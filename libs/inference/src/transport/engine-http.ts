@@ -128,7 +128,7 @@ export class EngineHttp {
       const onAbort = () => {
         const end = () => request.destroy(signal.reason as Error);
         const { socket, writableFinished } = request;
-        body?.drain(signal.reason as Error);
+        body?.drain();
         if (method !== 'POST' || !writableFinished || socket === null || socket.connecting) return void end();
         // Closed one way: the engine stops at that, and what it had written by then still arrives, and is counted.
         socket.end();
@@ -145,8 +145,8 @@ export class EngineHttp {
         answered = true;
         watchdog.rest();
         const { statusCode: status = 0, headers } = response;
-        body = new AnswerBody(request, response, watchdog);
-        if (signal.aborted) body.drain(signal.reason as Error);
+        body = new AnswerBody(request, response, watchdog, signal);
+        if (signal.aborted) body.drain();
         resolve({ status, headers, body });
       });
       // Kept for as long as the request: one that fails behind its answer has nobody else to listen.
