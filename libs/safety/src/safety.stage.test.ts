@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseItem, type Item } from '@turnpike/protocol';
-import { expectIncremental, type TurnItem } from '@turnpike/turns';
+import { expectIncremental, TurnContext, type TurnItem } from '@turnpike/turns';
 import type { ClassifierRequest } from './classifier.js';
 import { safetyPolicy } from './policy.js';
-import { foldChain, given, message, testRules, written } from './testing/chain.js';
+import { foldChain, given, message, REQUEST, testRules, written } from './testing/chain.js';
 import { MARKER } from './testing/marker.js';
 import { SafetyStage } from './safety.stage.js';
+import { ContentBlocked } from './verdict.js';
 
 function stage(options: Partial<Parameters<typeof safetyPolicy>[0]> = {}): SafetyStage {
   const policy = safetyPolicy({ rules: testRules(), window: 400, failure: 'closed', ...options });
@@ -288,6 +289,43 @@ const entry = fc
       ? { item, sampled: { format: 'f', ids: Int32Array.of(1) } }
       : { item };
   });
+
+describe('very many items', () => {
+  const many = (last: string): TurnItem[] => [
+    ...Array.from({ length: 1_000 }, () => ({ item: message('user', 'a') })),
+    { item: message('user', last) },
+  ];
+  const advance = async (items: readonly TurnItem[], signal?: AbortSignal) => {
+    const safety = stage();
+    const start = { id: 'resp_1', tenant: 't', request: REQUEST, items, history: () => [] };
+    const turn = new TurnContext(start, 'input');
+    signal?.addEventListener('abort', () => turn.abort(signal.reason));
+    return safety.advance(undefined, turn.viewFor(safety));
+  };
+
+  it('are read with everything else that waits in between', async () => {
+    let others = 0;
+    setImmediate(() => (others += 1));
+    const state = await advance(many('b'));
+    expect(others).toBe(1);
+    const items = many('b');
+    const turns = Array.from({ length: Math.ceil(items.length / 10) }, (_, n) =>
+      items.slice(10 * n, 10 * n + 10),
+    );
+    expect(state).toEqual(foldChain(stage(), turns).state);
+  });
+
+  it('are refused for the last of them', async () => {
+    await expect(advance(many(MARKER))).rejects.toBeInstanceOf(ContentBlocked);
+  });
+
+  it('are left when the turn ends', async () => {
+    const controller = new AbortController();
+    const read = advance(many('b'), controller.signal);
+    controller.abort(new Error('gone'));
+    await expect(read).rejects.toThrow('gone');
+  });
+});
 
 describe('the three laws', () => {
   it('hold for any conversation and any split', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { lastStart, stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import type { Category } from './categories.js';
 import { ChainFold } from './chain-fold.js';
@@ -32,6 +33,9 @@ export interface SafetyDecision {
   /** What was looked at. */
   readonly texts: readonly string[];
 }
+
+/** Items that are read without a pause: of the dearest, which are looked at with what came before, some 10 ms. */
+const SLICE_ITEMS = 64;
 
 export interface SafetyStageOptions {
   /** Undefined where input is not looked at. */
@@ -68,14 +72,24 @@ export class SafetyStage implements TurnStage<SafetyState> {
     return this.#policy?.version;
   }
 
-  /** @throws ContentBlocked for what the rules refuse; ApiError safety_unavailable */
-  advance(previous: SafetyState | undefined, turn: Turn): SafetyState {
+  /**
+   * At once, but for input of very many items, between which others have their turn.
+   * @throws ContentBlocked for what the rules refuse; ApiError safety_unavailable
+   */
+  advance(previous: SafetyState | undefined, turn: Turn): SafetyState | Promise<SafetyState> {
     const policy = this.#policy;
     if (policy === undefined || this.scanner === undefined) return this.#off;
     const known = isUsable(previous, policy) ? previous : undefined;
     if (known !== undefined && turn.items.length === 0 && hasHead(known.head, turn.request)) return known;
     const before = known === undefined ? turn.history() : [];
-    const fold = this.#fold(known ?? emptyState(policy.version), before, turn);
+    const folding = this.#fold(known ?? emptyState(policy.version), before, turn);
+    const first = folding.next();
+    if (first.done === true) return this.#decided(first.value, known, policy, turn);
+    return inSlices(folding, turn.signal).then((fold) => this.#decided(fold, known, policy, turn));
+  }
+
+  /** @throws as {@link advance} does */
+  #decided(fold: ChainFold, known: SafetyState | undefined, policy: SafetyPolicy, turn: Turn): SafetyState {
     turn.count('characters_classified', fold.characters);
     if (turn.phase === 'output') return fold.state;
     const blocked = fold.findings.filter(({ action }) => action === 'block');
@@ -99,7 +113,8 @@ export class SafetyStage implements TurnStage<SafetyState> {
     return this.#pending.get(state) ?? state;
   }
 
-  #fold(from: SafetyState, history: readonly TurnItem[], turn: Turn): ChainFold {
+  /** Yields between slices of items. */
+  *#fold(from: SafetyState, history: readonly TurnItem[], turn: Turn): Generator<void, ChainFold> {
     const { scanner } = this;
     if (scanner === undefined) throw new Error('safety is off');
     const items = [...history, ...turn.items];
@@ -115,8 +130,9 @@ export class SafetyStage implements TurnStage<SafetyState> {
       fold.head(headTexts(turn.request), { key, digest: headDigest(key) });
     }
     for (const [index, entry] of items.entries()) {
-      if (index >= start)
-        fold.add(entry, pathOf(index - history.length + turn.known, index < history.length, turn));
+      if (index < start) continue;
+      fold.add(entry, pathOf(index - history.length + turn.known, index < history.length, turn));
+      if ((index + 1) % SLICE_ITEMS === 0) yield;
     }
     if (changesHead || fold.lead !== base.lead) fold.seam('instructions');
     return fold;
@@ -176,6 +192,16 @@ export class SafetyStage implements TurnStage<SafetyState> {
       categories,
       texts,
     });
+  }
+}
+
+/** The rest of a fold, with everything else that waits between its slices. @throws what `signal` was ended with */
+async function inSlices(folding: Generator<void, ChainFold>, signal: AbortSignal): Promise<ChainFold> {
+  for (;;) {
+    await setImmediate();
+    signal.throwIfAborted();
+    const step = folding.next();
+    if (step.done === true) return step.value;
   }
 }
 

@@ -33,7 +33,8 @@ export interface Chain {
   readonly work: ReadonlyMap<WorkUnit, number>;
 }
 
-const REQUEST: ResponseRequest = {
+/** A request of which nothing is looked at. */
+export const REQUEST: ResponseRequest = {
   model: 'm',
   input: [],
   tools: [],
@@ -76,6 +77,7 @@ export function foldChain(
     };
     const turn = new TurnContext(start, phase);
     const state = stage.advance(chain?.state, turn.viewFor(stage));
+    if (state instanceof Promise) throw new Error('such a turn has fewer items');
     chain = { state, items: [...history, ...items], work: turn.work };
   }
   if (chain === undefined) throw new Error('a chain has at least one turn');
