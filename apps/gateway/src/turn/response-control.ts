@@ -54,7 +54,8 @@ export class ResponseControl {
    * @throws ApiError response_already_completed
    */
   interrupt(): void {
-    if (this.#closed) throw new ApiError('response_already_completed');
+    // What was interrupted is over, though what its engine had written by then may still be coming in.
+    if (this.#closed || this.#interrupt.signal.aborted) throw new ApiError('response_already_completed');
     this.#notice('response.interrupt.accepted', { response_id: this.#id, response: null });
     this.#interrupt.abort();
     this.#onChange?.();
