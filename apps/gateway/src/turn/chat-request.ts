@@ -73,7 +73,8 @@ function imagesIn(artifacts: Artifacts): Buffer[] {
   );
 }
 
-function addedTexts(added: readonly string[], behindOthers: boolean): Buffer[] {
+/** Declarations of tools that joined the chain, behind those of the request. */
+export function addedTexts(added: readonly string[], behindOthers: boolean): Buffer[] {
   return added.length === 0 ? [] : [Buffer.from(`${behindOthers ? ',' : ''}${added.join(',')}`)];
 }
 

@@ -14,7 +14,7 @@ import { Routing } from '@turnpike/routing';
 import type { Artifacts } from '@turnpike/turns';
 import { Validation } from '@turnpike/validation';
 import { artifactOf } from './artifact-of.js';
-import { samplingOf, wantedTool } from './chat-request.js';
+import { addedTexts, samplingOf, wantedTool } from './chat-request.js';
 
 /**
  * A request to another server's `/v1/responses`. It keeps nothing: the conversation is ours, and sent whole, in the same bytes as
@@ -33,9 +33,7 @@ export function responsesRequest(
   const { effort, format: answer } = settingsOf(request, rendered.settings);
   const { functions, messages } = requestTexts(promptChunks(rendered), imagesIn(artifacts));
   const added = request.toolChoice === 'none' ? [] : responsesTools(addedTools);
-  const more =
-    added.length === 0 ? [] : [Buffer.from(`${functions.length > 0 ? ',' : ''}${added.join(',')}`)];
-  const tools = [...functions, ...more];
+  const tools = [...functions, ...addedTexts(added, functions.length > 0)];
   const wanted = wantedTool(request, opening);
   const choice = typeof wanted === 'object' ? { type: 'function', name: functionName(wanted) } : wanted;
   return {
