@@ -11,7 +11,7 @@ import { answerWithEvents } from './background-stream.js';
 import { idempotencyKeyOf, IdempotentAnswers, type KeptAnswer } from './idempotency.js';
 import { readBody } from './read-body.js';
 import { RecordingSink } from './recording-sink.js';
-import { SseSink } from './sse-sink.js';
+import { processingTime, SseSink } from './sse-sink.js';
 
 /** A request that was read, and where its answer goes. */
 interface Asked {
@@ -97,7 +97,7 @@ export class ResponsesController implements BeforeApplicationShutdown {
   async #answer(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
     const { started, principal, parsed, response, gone } = asked;
     if (parsed.background) return this.#createInBackground(asked, keep);
-    const events = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
+    const events = parsed.stream ? new SseSink(response, this.config.limits, started) : DISCARD;
     const recording = keep && new RecordingSink(events);
     const sink = recording ?? events;
     const { tenant, key } = principal;
@@ -113,18 +113,17 @@ export class ResponsesController implements BeforeApplicationShutdown {
     if (isNothing) throw outcome.failure;
     keep?.({ kind: 'json', id, text: JSON.stringify(outcome.response) });
     if (response.destroyed) return;
-    response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
-    response.status(200).json(outcome.response);
+    response.set(processingTime(started)).status(200).json(outcome.response);
   }
 
   async #createInBackground(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
-    const { body, parsed, principal, response: answer } = asked;
+    const { started, body, parsed, principal, response: answer } = asked;
     const { tenant, key } = principal;
     const response = await this.background.accept(body, parsed, { tenant, key });
     const { id } = response;
     if (!parsed.stream) {
       keep?.({ kind: 'json', id, text: JSON.stringify(response) });
-      return void answer.status(200).json(response);
+      return void answer.set(processingTime(started)).status(200).json(response);
     }
     keep?.({ kind: 'background', id });
     await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);
