@@ -7,7 +7,9 @@ import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
+import { log } from '../log.js';
 import { answerWithEvents } from './background-stream.js';
+import { requestIdOf, sendError } from './error.filter.js';
 import { idempotencyKeyOf, IdempotentAnswers, type KeptAnswer } from './idempotency.js';
 import { readBody } from './read-body.js';
 import { RecordingSink } from './recording-sink.js';
@@ -103,14 +105,19 @@ export class ResponsesController implements BeforeApplicationShutdown {
     const { tenant, key } = principal;
     const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone });
     const { id } = outcome.response;
-    const isNothing = outcome.failure !== undefined && outcome.response.output.length === 0;
+    const { failure } = outcome;
+    const isNothing = failure !== undefined && outcome.response.output.length === 0;
     if (parsed.stream) {
       if (recording !== undefined && !isNothing) keep?.({ kind: 'events', id, text: recording.text });
       if (!response.destroyed) response.end();
       return;
     }
     // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
-    if (isNothing) throw outcome.failure;
+    if (isNothing) {
+      // The turn has logged what failed, by the id of a response that this client never sees.
+      log.info({ request: requestIdOf(response), response: id }, 'answered with an error');
+      return sendError(failure, response);
+    }
     keep?.({ kind: 'json', id, text: JSON.stringify(outcome.response) });
     if (response.destroyed) return;
     response.set(processingTime(started)).status(200).json(outcome.response);
