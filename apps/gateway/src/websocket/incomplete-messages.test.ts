@@ -12,7 +12,9 @@ class Client extends EventEmitter {
   readonly OPEN = OPEN;
   readyState = OPEN;
   readonly socket = new EventEmitter();
-  readonly close = jest.fn(() => (this.readyState = CLOSING));
+  readonly close = jest.fn<(code: number, reason: string) => void>(() => {
+    this.readyState = CLOSING;
+  });
   readonly terminate = jest.fn(() => this.emit('close'));
 
   constructor(messages: IncompleteMessages) {
