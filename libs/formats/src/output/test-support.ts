@@ -11,6 +11,7 @@ import { TurnParser } from './turn-parser.js';
 export class AnyTokens implements Tokenizer {
   readonly name = 'any';
   readonly source = 'any';
+  readonly fingerprint = 'any';
   readonly vocabularySize = 1_000_000;
   private readonly texts: string[] = [];
   private readonly ids = new Map<string, number>();
