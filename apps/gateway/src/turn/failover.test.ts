@@ -88,19 +88,22 @@ function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[
 const DOWN = new ApiError('engine_unavailable');
 
 describe('an engine that fails before it has sampled anything', () => {
-  it.each(['engine_unavailable', 'engine_error', 'engine_timeout', 'server_is_overloaded'] as const)(
-    'is replaced, and the other one’s answer is counted alone: %s',
-    async (code) => {
-      const alone = await serviceOf(engineOf('b', [ANSWER])).run();
-      const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
-      const { response, types } = await serviceOf(a, b).run();
-      expect(response.status).toBe('completed');
-      expect(response.usage).toEqual(alone.response.usage);
-      expect(types).toEqual(alone.types);
-      expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
-      expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
-    },
-  );
+  it.each([
+    'engine_unavailable',
+    'engine_error',
+    'engine_refused',
+    'engine_timeout',
+    'server_is_overloaded',
+  ] as const)('is replaced, and the other one’s answer is counted alone: %s', async (code) => {
+    const alone = await serviceOf(engineOf('b', [ANSWER])).run();
+    const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
+    const { response, types } = await serviceOf(a, b).run();
+    expect(response.status).toBe('completed');
+    expect(response.usage).toEqual(alone.response.usage);
+    expect(types).toEqual(alone.types);
+    expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+    expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
+  });
 
   it('is replaced once', async () => {
     const all = ['a', 'b', 'c'].map((name) => engineOf(name, [], DOWN));
