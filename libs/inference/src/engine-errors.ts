@@ -1,4 +1,5 @@
 import { ApiError } from '@turnpike/protocol';
+import type { Fields } from './read-values.js';
 
 /**
  * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang and Ollama:
@@ -57,6 +58,17 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   server_is_overloaded: 503,
   slow_down: 503,
 };
+
+/**
+ * Looks whether an event, or a whole answer, is an error: servers, and what stands in front of them, put those into a 200 in two
+ * shapes.
+ * @throws ApiError when it is one
+ */
+export function refuseError(event: Fields): void {
+  const { error, object } = event;
+  if (error !== undefined && error !== null) throw errorOfObject(error);
+  if (object === 'error') throw errorOfObject(event);
+}
 
 /** The error for an error object inside a 200 stream. */
 export function errorOfObject(error: unknown): ApiError {
