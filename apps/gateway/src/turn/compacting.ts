@@ -60,7 +60,7 @@ export async function summarise(input: SummaryInput): Promise<Summary> {
     if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
     const artifacts = await failover({ ...input, failure: thrown });
     if (artifacts === undefined) throw thrown;
-    input.money.failedOver(0);
+    input.money.failedOver();
     return summariseOnce({ ...input, artifacts });
   }
 }
