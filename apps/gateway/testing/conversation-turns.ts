@@ -10,7 +10,7 @@ import { mintId, parseRequest, type EventFrame, type Item } from '@turnpike/prot
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
 import type { TurnService } from '../src/turn/turn.service.js';
-import { testTurnService } from './turn-service.js';
+import { routerTo, testTurnService } from './turn-service.js';
 
 const TENANT = 'tenant';
 const FORMAT = harmony();
@@ -52,7 +52,7 @@ export class Turns {
     this.#service = testTurnService({
       responses: this.responses,
       conversations: this.conversations,
-      engine,
+      router: routerTo(engine),
       encoder: counting,
     });
   }

@@ -12,23 +12,29 @@ import { TurnService } from '../src/turn/turn.service.js';
 import { memoryMeter } from './metering.js';
 import { testSafety } from './safety.js';
 
+/** What these services seal with. */
+export const sealer = new Sealer([Buffer.alloc(32, 1)]);
+
 interface Parts {
   readonly responses: ResponseStore;
   readonly conversations: ConversationStore;
-  /** Serves the one model, `m`. */
-  readonly engine: EngineClient;
+  readonly router: CatalogueRouter;
+  readonly metering?: Pick<ReturnType<typeof memoryMeter>, 'meter' | 'hold'>;
   readonly encoder?: Pick<TokenEncoder, 'encodeAll'>;
 }
 
-/** The stages as the gateway has them, with a Harmony model of 100,000 tokens and nothing outside this process. */
-export function testTurnService({ responses, conversations, engine, encoder }: Parts): TurnService {
-  const format = harmony();
-  const encodes = encoder ?? new TokenEncoder(format.tokenizer);
-  const router = new CatalogueRouter([
-    { model: 'm', engineModel: 'm', format, contextTokens: 100_000, engine },
+/** One Harmony model `m`, of 100,000 tokens. */
+export function routerTo(engine: EngineClient): CatalogueRouter {
+  return new CatalogueRouter([
+    { model: 'm', engineModel: 'm', format: harmony(), contextTokens: 100_000, engine },
   ]);
+}
+
+/** The stages as the gateway has them, with nothing outside this process. */
+export function testTurnService({ responses, conversations, router, metering, encoder }: Parts): TurnService {
+  const encodes = encoder ?? new TokenEncoder(harmony().tokenizer);
   const { safety, gate } = testSafety();
-  const { meter, hold } = memoryMeter();
+  const { meter, hold } = metering ?? memoryMeter();
   const stages = stageList({
     validation: new ValidationStage(),
     routing: new RoutingStage(router),
@@ -41,7 +47,6 @@ export function testTurnService({ responses, conversations, engine, encoder }: P
     }),
     hold,
   });
-  const sealer = new Sealer([Buffer.alloc(32, 1)]);
   const config = configSchema.parse({});
   return new TurnService(stages, responses, conversations, sealer, gate, meter, config, router);
 }

@@ -3,7 +3,7 @@ import { MemoryConversationStore, MemoryResponseStore, type ResponseNode } from 
 import { harmony } from '@turnpike/formats';
 import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import { ApiError, parseRequest, type EventFrame } from '@turnpike/protocol';
-import { testTurnService } from '../../testing/turn-service.js';
+import { routerTo, testTurnService } from '../../testing/turn-service.js';
 import type { BackgroundTurn, TurnInput } from './turn-input.js';
 import type { TurnService } from './turn.service.js';
 
@@ -43,7 +43,8 @@ class BrokenStore extends MemoryResponseStore {
 }
 
 function service(responses: MemoryResponseStore, engine: EngineClient): TurnService {
-  return testTurnService({ responses, conversations: new MemoryConversationStore(1_000_000), engine });
+  const conversations = new MemoryConversationStore(1_000_000);
+  return testTurnService({ responses, conversations, router: routerTo(engine) });
 }
 
 async function run(store: MemoryResponseStore, extra: Partial<TurnInput> = {}, by = engine) {
