@@ -67,7 +67,10 @@ describe('a fault of the server while it handles a frame (G01)', () => {
       close: jest.fn(),
     });
     const sent: Record<string, unknown>[] = [];
-    const outbox = { sendText: (json: string) => sent.push(JSON.parse(json)), ready: () => undefined };
+    const outbox = {
+      sendText: (json: string) => sent.push(JSON.parse(json) as Record<string, unknown>),
+      ready: () => undefined,
+    };
     const parts = { client, outbox, turns: { read }, lifetimeMs: 3_600_000, queuedBytes: 1_000 };
     new Connection({
       ...parts,
