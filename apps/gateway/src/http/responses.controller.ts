@@ -114,6 +114,7 @@ export class ResponsesController implements BeforeApplicationShutdown {
     }
     // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
     if (isNothing) {
+      if (response.destroyed) return;
       // The turn has logged what failed, by the id of a response that this client never sees.
       log.info({ request: requestIdOf(response), response: id }, 'answered with an error');
       return sendError(failure, response);

@@ -76,13 +76,20 @@ export class TurnService {
 
   /**
    * Makes a conversation short; nothing of it is kept.
-   * @throws ApiError as the turn would
+   * @throws ApiError missing_required_parameter when there is nothing to compact; as the turn would
    */
   compact(
     request: ResponseRequest,
     principal: { readonly tenant: string; readonly key: string },
     signal: AbortSignal,
   ): Promise<CompactedWindow> {
+    // What a warm-up may leave out is needed here.
+    if (request.input.length === 0 && request.previousResponseId === undefined) {
+      throw new ApiError('missing_required_parameter', {
+        param: 'input',
+        message: "There is nothing to compact: give 'input' or 'previous_response_id'.",
+      });
+    }
     return compactWindow(request, principal, signal, this.#parts);
   }
 

@@ -66,7 +66,7 @@ export class IncompleteMessages {
     } else message.bytes += bytes;
     this.#total += bytes;
     if ((message?.bytes ?? bytes) <= 0) this.#forget(client);
-    while (this.#total > this.#limit) this.#endOldest();
+    if (this.#total > this.#limit) this.#endOldest();
   }
 
   #forget(client: WebSocket): void {
@@ -75,8 +75,10 @@ export class IncompleteMessages {
   }
 
   #endOldest(): void {
-    const [client] = this.#messages.keys();
-    if (client !== undefined) this.#end(client, CLOSE_TOO_BIG, 'too many bytes of incomplete messages');
+    for (const client of this.#messages.keys()) {
+      if (this.#total <= this.#limit) return;
+      this.#end(client, CLOSE_TOO_BIG, 'too many bytes of incomplete messages');
+    }
   }
 
   #endLate(): void {
