@@ -21,12 +21,12 @@ import { jinjaFormat } from './jinja-format.js';
 import { ChatTemplate } from './template.js';
 
 const FOLDER = new URL('../../testdata/templates/', import.meta.url);
-const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat())]);
+const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat()), '｜DSML｜']);
 const formatBy = (template: string): Format => jinjaFormat({ template, tokenizer });
 const file = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
 
 const STABLE = readdirSync(FOLDER).filter(
-  (name) => name.endsWith('.jinja') && !/mistral|DeepSeek|Kimi-K2/.test(name),
+  (name) => name.endsWith('.jinja') && !/mistral|DeepSeek-V3.1|Kimi-K/.test(name),
 );
 
 describe.each(STABLE)('%s', (name) => {
@@ -74,6 +74,20 @@ describe.each(STABLE)('%s', (name) => {
           .replaceAll(/\s+/g, '');
       // Where the mark of the next turn is what ends one, parsers leave it out of the ids.
       expect(plain(prompt).replaceAll('<|user|><|user|>', '<|user|>')).toBe(plain(whole));
+    }
+  });
+
+  it('keeps what is said behind what was sampled, whoever says it', () => {
+    const ids = [
+      ...format.generationPrompt(undefined),
+      ...tokenizer.encode('Hello'),
+      ...format.stopIds.slice(0, 1),
+    ];
+    const asked = format.renderItem(user('hi'), { calls: new Map(), place: undefined });
+    const { place } = format.takeOver(answer('Hello'), Int32Array.from(ids), asked.place) ?? {};
+    for (const item of [user('SAID'), developer('SAID'), output('c', 'SAID')]) {
+      const rendered = format.renderItem(item, { calls: new Map(), place });
+      expect(written([...rendered.pieces, ...format.closing(rendered.place)], tokenizer)).toContain('SAID');
     }
   });
 
