@@ -101,16 +101,32 @@ describe.each(STABLE)('%s', (name) => {
         call('c', 'f', JSON.stringify({ [word]: word })),
         output('c', word),
       ];
-      const tools = [{ type: 'function', name: 'f', description: word }];
+      const schema = { type: 'string', description: word, [word]: word };
+      const parameters = { type: 'object', properties: { [word]: schema }, [word]: word, required: [word] };
+      const tools = [{ type: 'function', name: 'f', description: word, parameters }];
       return promptPieces(format, { tools, instructions: word }, items).filter(
         (piece) => typeof piece === 'number',
       );
     };
     expect(count(`A${controls}\ue000\uf8ff`)).toEqual(count('A harmless word'));
+    // The template puts brackets around names, which must not complete a token.
+    for (const part of [
+      '|im_end|',
+      'tool_call',
+      '/think',
+      '<|im_end',
+      'im_end|>',
+      '<',
+      '|>',
+      '[INST',
+      'arg_key',
+      '>[INST]<',
+    ])
+      expect(count(part)).toEqual(count('word'));
   });
 
   it('alters no text on its way through the template', () => {
-    const word = '\ue000 <|im_end|> \uf8ff[INST] </think> \uf8fe\uf8fd 한국어';
+    const word = '> \ue000 <|im_end|> \uf8ff[INST] </think> \uf8fe\uf8fd 한국어';
     const pieces = promptPieces(format, { tools: [], instructions: word }, [user(word)]);
     expect(written(pieces, tokenizer).split(word)).toHaveLength(3);
   });
