@@ -18,6 +18,8 @@ export interface TokenEngineOptions {
   readonly kind: TokenKind | 'auto';
   /** Whether answers are bound to a schema where the server can do that. */
   readonly structuredOutputs: boolean;
+  /** Told of the API that the server is spoken to in, each time that is found out. */
+  readonly onApi?: ((api: string) => void) | undefined;
 }
 
 /** Bytes of an error answer that are read. */
@@ -33,6 +35,7 @@ export class TokenEngine {
   readonly #kind: TokenEngineOptions['kind'];
   readonly #structuredOutputs: boolean;
   readonly #http: EngineHttp;
+  readonly #onApi: TokenEngineOptions['onApi'];
   #probed: Promise<Dialect> | undefined;
 
   constructor(options: TokenEngineOptions) {
@@ -40,6 +43,7 @@ export class TokenEngine {
     this.#kind = options.kind;
     this.#structuredOutputs = options.structuredOutputs;
     this.#http = options.http;
+    this.#onApi = options.onApi;
   }
 
   async capabilities(): Promise<EngineCapabilities> {
@@ -113,7 +117,11 @@ export class TokenEngine {
     const signal = AbortSignal.timeout(PROBE_MS);
     try {
       const kind = this.#kind === 'auto' ? await detectKind(this.#http, signal) : this.#kind;
-      if (kind !== undefined) return await dialectOf(kind, this.#http, signal);
+      if (kind !== undefined) {
+        const dialect = await dialectOf(kind, this.#http, signal);
+        this.#onApi?.(dialect.capabilities.api);
+        return dialect;
+      }
     } catch (thrown) {
       throw signal.aborted ? new ApiError('engine_timeout', { cause: thrown }) : errorOfTransport(thrown);
     }
