@@ -1,6 +1,6 @@
 import type { OutputEvent } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
-import { parseEvent, END_OF_STREAM } from './answer-events.js';
+import { END_OF_STREAM, hurry, parseEvent } from './answer-events.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
 import type { MessageChunk, MessageReader, MessageRequest } from './messages.js';
 import { countOf, type Fields } from './read-values.js';
@@ -105,7 +105,7 @@ async function* streamed(
       if (chunk.events.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
       if (failure !== undefined && !finished) throw failure;
       if (reader.isBeyond) break;
-      if (finished || events.includes(END_OF_STREAM)) answer.closing();
+      hurry(answer, events, finished);
     }
   } catch (thrown) {
     if (signal.aborted) throw thrown;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FinishReason } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
-import { END_OF_STREAM, readEvents } from './answer-events.js';
+import { hurry, readEvents } from './answer-events.js';
 import type { Dialect, EventReader } from './dialect.js';
 import type { EngineCapabilities, EngineChunk, GenerateRequest } from './engine-client.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
@@ -169,7 +169,7 @@ async function* streamed(
         yield { ids: [], finish };
       }
       if (read.beyond || chunk !== read.chunk) break;
-      if (finish !== undefined || events.includes(END_OF_STREAM)) answer.closing();
+      hurry(answer, events, finish !== undefined);
     }
   } catch (thrown) {
     if (signal.aborted) throw thrown;

@@ -217,10 +217,10 @@ describe('D05: an engine that takes its time', () => {
   });
 
   it.each([
-    ['a finish', sse(tokens([1], 'stop')), undefined],
-    ['its last word', sse(tokens([1], 'stop'), '[DONE]'), undefined],
-    ['its last word, which was no finish', sse(tokens([1]), '[DONE]'), 'engine_timeout'],
-  ])('is not waited for behind %s', async (_, written, code) => {
+    ['a finish', sse(tokens([1], 'stop')), 10_000, undefined],
+    ['its last word', sse(tokens([1], 'stop'), '[DONE]'), 1_000, undefined],
+    ['its last word, which was no finish', sse(tokens([1]), '[DONE]'), 1_000, 'engine_timeout'],
+  ])('is not waited for behind %s', async (_, written, waitMs, code) => {
     const { engine, client } = await setUp(
       ({ response }) => {
         begin(response);
@@ -231,7 +231,7 @@ describe('D05: an engine that takes its time', () => {
     const answer = drain(client);
     while (engine.requests.length === 0) await settle();
     await settle();
-    await jest.advanceTimersByTimeAsync(1_001);
+    await jest.advanceTimersByTimeAsync(waitMs + 1);
     const { chunks, error } = await answer;
     expect([idsOf(chunks), codeOf(error)]).toEqual([[1], code]);
     await engine.requests[0]?.aborted;

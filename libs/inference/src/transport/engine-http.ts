@@ -20,8 +20,8 @@ export interface EngineAnswer {
   readonly headers: IncomingMessage['headers'];
   /** Pulled; leaving the iteration before its end closes the connection. */
   readonly body: AsyncIterable<Buffer>;
-  /** All that matters has come: a server that does not end its answer then is waited for a moment, and no longer. */
-  closing(): void;
+  /** What matters has come: from now on silence of so many ms ends the answer. */
+  closing(waitMs: number): void;
 }
 
 /**
@@ -35,8 +35,6 @@ const CONNECT_MS = 5_000;
 const NOTICE_MS = 5_000;
 /** How long an engine that is told to stop may take to close the connection from its side, in ms. */
 const DRAIN_MS = 1_000;
-/** How long an answer may take to end behind its last word, in ms. */
-const CLOSING_MS = 1_000;
 /** Errors of a connection that the other side had closed. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
@@ -158,7 +156,7 @@ export class EngineHttp {
         const { statusCode: status = 0, headers } = response;
         body = new AnswerBody(request, response, watchdog, signal);
         if (signal.aborted) body.drain();
-        resolve({ status, headers, body, closing: () => watchdog.shorten(CLOSING_MS) });
+        resolve({ status, headers, body, closing: (waitMs) => watchdog.shorten(waitMs) });
       });
       // Kept for as long as the request: one that fails behind its answer has nobody else to listen.
       request.on('error', (error: NodeJS.ErrnoException) => {
