@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +9,49 @@ import { App, FAST } from './platform.js';
 
 const NOTHING = { vllm: false, sglang: false, llamaServer: false, ollama: false, lmStudio: false };
 const stops: (() => Promise<unknown>)[] = [];
+/** Without engines of its own, it looks at ports of this machine. */
+let looking: App;
+/** It has engines, and so looks for none. */
+let configured: App;
+/** What is found, and two ports: of what will be there later, and of a page. */
+let found: App;
+let later: number;
+let page: number;
 
-afterEach(async () => {
+beforeAll(async () => {
+  const listed = [{ id: 'gpt-oss-a', max_model_len: 4_096 }, { id: 'gpt-oss-b' }, { id: 'named' }];
+  const [one, two, unknown] = [
+    await listing(listed),
+    await listing(listed),
+    await listing([{ id: 'text-embedding-3' }]),
+  ];
+  const pages = await FakeEngine.start(() => undefined);
+  stops.push(() => pages.stop());
+  page = portOf(pages);
+  later = await freePort();
+  found = await App.start('engine', ['--port', '0', '--model', NAME, '--context', '100000', ...FAST]);
+  stops.push(() => found.stop());
+  configured = await gateway([
+    `discovery: ${JSON.stringify({ ...NOTHING, vllm: portOf(found) })}`,
+    'engines:',
+    `  one: { url: "http://127.0.0.1:${one}" }`,
+    `  two: { url: "http://127.0.0.1:${two}" }`,
+    `  silent: { url: "http://127.0.0.1:${two}", offersListed: false }`,
+    'models:',
+    '  mine: { engine: one, engineModel: gpt-oss-b, aliases: [gpt-oss-a] }',
+    '  gone: { engine: two, engineModel: gpt-oss-x }',
+  ]);
+  const ports = { vllm: portOf(found), sglang: page, llamaServer: unknown, ollama: portOf(configured) };
+  looking = await gateway(
+    [`discovery: ${JSON.stringify({ ...ports, lmStudio: later })}`],
+    `--sim=${FAST.join(' ')}`,
+  );
+});
+afterAll(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
+
+const NAME = 'openai/gpt-oss-20b';
 
 async function gateway(config: readonly string[], ...args: readonly string[]): Promise<App> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
@@ -24,25 +63,21 @@ async function gateway(config: readonly string[], ...args: readonly string[]): P
   return app;
 }
 
-/** A gateway without engines of its own, which looks at these ports of this machine. */
-const lookingAt = (ports: Partial<Record<keyof typeof NOTHING, number>>) =>
-  gateway([`discovery: ${JSON.stringify({ ...NOTHING, ...ports })}`], `--sim=${FAST.join(' ')}`);
-
-async function engine(...args: readonly string[]): Promise<App> {
-  const app = await App.start('engine', [...args, '--context', '100000', ...FAST]);
-  stops.push(() => app.stop());
-  return app;
-}
-
 /** An engine that lists these, and answers nothing. */
-async function listing(data: readonly object[]): Promise<number> {
-  const fake = await FakeEngine.start(({ response }) => void response.writeHead(500).end());
-  fake.pages.set('/v1/models', {
+async function listing(data: readonly object[], port = 0): Promise<number> {
+  const body = JSON.stringify({
     object: 'list',
     data: data.map((model) => ({ owned_by: 'vllm', ...model })),
   });
-  stops.push(() => fake.stop());
-  return portOf(fake);
+  const server = createServer((request, response) => {
+    response.writeHead(request.method === 'GET' ? 200 : 500).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  stops.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 const portOf = ({ url }: { readonly url: string }) => Number(new URL(url).port);
@@ -62,58 +97,47 @@ async function freePort(): Promise<number> {
 
 describe('without a configuration', () => {
   it('engines on this machine are found, said, and their models offered beside sim', async () => {
-    const found = await engine('--port', '0', '--model', 'openai/gpt-oss-20b');
-    const app = await lookingAt({ vllm: portOf(found) });
-    expect(app.output()).toContain(`found vllm on port ${portOf(found)}: openai/gpt-oss-20b\n`);
-    expect(app.output()).toMatch(/^turnpike ready on \S+ \(models: sim, openai\/gpt-oss-20b\)$/m);
-    expect(await models(app)).toEqual(['sim', 'openai/gpt-oss-20b']);
-    for (const path of ['openai/gpt-oss-20b', 'openai%2Fgpt-oss-20b']) {
-      const one = await fetch(`${app.url}/v1/models/${path}`);
-      expect(await one.json()).toMatchObject({ id: 'openai/gpt-oss-20b', object: 'model' });
+    expect(looking.output()).toContain(`found vllm on port ${portOf(found)}: ${NAME}\n`);
+    expect(looking.output()).toMatch(/^turnpike ready on \S+ \(models: sim, openai\/gpt-oss-20b\)$/m);
+    for (const path of [NAME, encodeURIComponent(NAME)]) {
+      const one = await fetch(`${looking.url}/v1/models/${path}`);
+      expect(await one.json()).toMatchObject({ id: NAME, object: 'model' });
     }
-    const answer = await fetch(`${app.url}/v1/responses`, {
+    const answer = await fetch(`${looking.url}/v1/responses`, {
       method: 'POST',
-      body: JSON.stringify({ model: 'openai/gpt-oss-20b', input: 'hello [sim reason=0]' }),
+      body: JSON.stringify({ model: NAME, input: 'hello [sim reason=0]' }),
     });
-    expect(await answer.json()).toMatchObject({ model: 'openai/gpt-oss-20b', status: 'completed' });
-    const health = await (await fetch(`${app.url}/health`)).text();
-    expect(JSON.parse(health)).toEqual({ status: 'ok', engines: { sim: 'ready', vllm: 'ready' } });
-  });
-
-  it('one that is started later is found later', async () => {
-    const port = await freePort();
-    const app = await lookingAt({ vllm: port });
-    expect(await models(app)).toEqual(['sim']);
-    await engine('--port', String(port), '--model', 'gpt-oss-late');
-    while (!(await models(app)).includes('gpt-oss-late'))
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(app.output()).toContain(`found vllm on port ${port}: gpt-oss-late\n`);
+    expect(await answer.json()).toMatchObject({ model: NAME, status: 'completed' });
+    const health = await (await fetch(`${looking.url}/health`)).text();
+    expect(JSON.parse(health)).toMatchObject({ status: 'ok', engines: { sim: 'ready', vllm: 'ready' } });
   });
 
   it('what is no engine is left alone: another Turnpike, pages, and models nobody knows how to speak to', async () => {
-    const other = await lookingAt({});
-    const page = await FakeEngine.start(() => undefined);
-    stops.push(() => page.stop());
-    const unknown = await listing([{ id: 'text-embedding-3' }]);
-    const app = await lookingAt({ vllm: portOf(other), sglang: portOf(page), llamaServer: unknown });
-    expect(await models(app)).toEqual(['sim']);
-    expect(app.output()).not.toContain(`port ${portOf(other)}`);
+    expect(await models(looking)).toEqual(['sim', NAME]);
+    for (const port of [portOf(configured), page]) expect(looking.output()).not.toContain(`port ${port}`);
+  });
+
+  it('one that is started later is found later', async () => {
+    await listing([{ id: 'gpt-oss-late' }], later);
+    while (!(await models(looking)).includes('gpt-oss-late'))
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(looking.output()).toContain(`found lm-studio on port ${later}: gpt-oss-late\n`);
   });
 });
 
 describe('with engines in the configuration', () => {
   it('nothing is looked for, and what they list and nobody named is offered', async () => {
-    const found = await engine('--port', '0', '--model', 'gpt-oss-found');
-    const listed = [{ id: 'gpt-oss-a', max_model_len: 4_096 }, { id: 'gpt-oss-b' }, { id: 'named' }];
-    const [one, two] = [await listing(listed), await listing(listed)];
-    const app = await gateway([
-      `discovery: ${JSON.stringify({ ...NOTHING, vllm: portOf(found) })}`,
-      'engines:',
-      `  one: { url: "http://127.0.0.1:${one}" }`,
-      `  two: { url: "http://127.0.0.1:${two}" }`,
-      `  silent: { url: "http://127.0.0.1:${two}", offersListed: false }`,
-      'models: { mine: { engine: one, engineModel: gpt-oss-b, aliases: [gpt-oss-a] } }',
+    const offered = ['mine', 'gpt-oss-a', 'gone', 'one/gpt-oss-a', 'two/gpt-oss-a', 'gpt-oss-b'];
+    expect(await models(configured)).toEqual(offered);
+  });
+
+  it('a model that is named and that its engine does not list is told to who runs it', () => {
+    const line = configured
+      .output()
+      .split('\n')
+      .filter((each) => each.includes('does not list'));
+    expect(line.map((each) => JSON.parse(each) as object)).toMatchObject([
+      { engine: 'two', missing: ['gpt-oss-x'], listed: ['gpt-oss-a', 'gpt-oss-b', 'named'] },
     ]);
-    expect(await models(app)).toEqual(['mine', 'gpt-oss-a', 'one/gpt-oss-a', 'two/gpt-oss-a', 'gpt-oss-b']);
   });
 });

@@ -58,7 +58,8 @@ export class Engines implements EngineBoard, OnApplicationShutdown {
 }
 
 function clientOf(name: string, { apiKeyEnv, offersListed: _, ...engine }: EngineConfig): EngineClient {
-  return createEngine({ name, apiKey: keyIn(apiKeyEnv), ...engine });
+  const onApi = (api: string) => log.info({ engine: name, api }, 'engine is known');
+  return createEngine({ name, apiKey: keyIn(apiKeyEnv), onApi, ...engine });
 }
 
 /** What every request to an engine has among its headers, as its client sends them. */

@@ -3,8 +3,12 @@ import type { EngineChunk } from './engine-client.js';
 import { ApiError } from '@turnpike/protocol';
 import { unreadable } from './engine-errors.js';
 import { fieldsOf } from './read-values.js';
+import type { EngineAnswer } from './transport/engine-http.js';
 
 export const END_OF_STREAM = '[DONE]';
+/** Longest silence behind the finish, where counts may still follow, and behind the last word, in ms. */
+const BEHIND_FINISH_MS = 10_000;
+const BEHIND_END_MS = 1_000;
 /** The first event of some servers repeats the whole prompt, which is ours already and would be parsed for nothing. */
 const PROMPT_ECHO = '"prompt_token_ids":[';
 
@@ -42,6 +46,15 @@ export function readEvents(events: readonly string[], reader: EventReader, finis
     failure = thrown instanceof ApiError ? thrown : unreadable();
   }
   return { chunk: { ids, ...(lost > 0 ? { lost } : {}), finish, usage }, failure, beyond };
+}
+
+/**
+ * A server that has finished and does not end its answer is not waited for as one that is at work.
+ * @param finished whether it has said how the output ended
+ */
+export function hurry(answer: EngineAnswer, events: readonly string[], finished: boolean): void {
+  if (events.includes(END_OF_STREAM)) answer.closing(BEHIND_END_MS);
+  else if (finished) answer.closing(BEHIND_FINISH_MS);
 }
 
 /** An event as an object. @throws SyntaxError; ApiError for what is no object */

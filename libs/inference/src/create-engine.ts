@@ -33,6 +33,8 @@ export interface EngineOptions {
   readonly structuredOutputs?: boolean | undefined;
   /** How a server that takes token ids takes images: as `content_parts`, or not at all. */
   readonly images?: 'none' | 'content_parts' | undefined;
+  /** Told of the API that a server which takes token ids is spoken to in, each time that is found out. */
+  readonly onApi?: ((api: string) => void) | undefined;
 }
 
 /** A client for an inference server. Nothing is sent before the first request. */
@@ -57,7 +59,7 @@ export function createEngine(options: EngineOptions): EngineClient {
       },
     };
   }
-  const tokens = new TokenEngine({ name, http, kind, structuredOutputs });
+  const tokens = new TokenEngine({ name, http, kind, structuredOutputs, onApi: options.onApi });
   return {
     ...shared,
     takesImages: options.images === 'content_parts',

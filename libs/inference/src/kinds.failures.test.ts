@@ -113,6 +113,25 @@ describe.each(DIALECTS)('%s', (_, kind, api) => {
   });
 });
 
+it.each(DIALECTS)(
+  '%s: an engine that goes on behind the limit is cut there, and told',
+  async (_, kind, api) => {
+    const ids = Array.from({ length: 60 }, () => 7);
+    const { engine } = await setUp(({ response }) => {
+      begin(response);
+      response.write(written(api, { ids, finish: null }));
+    });
+    for (const [path, page] of Object.entries(api.pages ?? {})) engine.pages.set(path, page);
+    const { chunks, error } = await drain(clientFor(engine.url, { kind }), ASKED);
+    expect([idsOf(chunks).length, chunks.at(-1)?.finish, error]).toEqual([
+      ASKED.maxTokens,
+      'length',
+      undefined,
+    ]);
+    await engine.requests[0]?.aborted;
+  },
+);
+
 describe('SGLang', () => {
   const event = (reason: object, ids: number[] = []) =>
     sse({

@@ -69,6 +69,18 @@ describe('a server that takes messages', () => {
     ]);
   });
 
+  it('that takes no limit is cut where the limit is, about', async () => {
+    const { server, client } = await setUp();
+    server.refuses.set('max_tokens', "'max_tokens' is not supported");
+    server.refuses.set('max_completion_tokens', "'max_completion_tokens' is not supported");
+    for (const _ of [1, 2]) {
+      server.play({ events: Array.from({ length: 9 }, () => delta({ content: 'abc' })), hangs: true });
+      const { chunks } = await drain(client, request({ max_tokens: 7 }));
+      expect([textOf(chunks), chunks.at(-1)?.finish]).toEqual(['abcabcabc', 'length']);
+    }
+    while (server.closed < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
   it('that refuses something else is not asked again, and nothing is learnt from it', async () => {
     const { server, client } = await setUp();
     server.refuses.set('messages', 'The messages are invalid: temperature');

@@ -1,8 +1,9 @@
 import type { OutputEvent } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
-import { parseEvent, END_OF_STREAM } from './answer-events.js';
+import { END_OF_STREAM, hurry, parseEvent } from './answer-events.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
 import type { MessageChunk, MessageReader, MessageRequest } from './messages.js';
+import { countOf, type Fields } from './read-values.js';
 import { OptionalFields, refusedField, withoutRefused } from './optional-fields.js';
 import { listsBody } from './request-body.js';
 import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
@@ -26,12 +27,17 @@ export class MessageClient {
 
   async *converse(request: MessageRequest, signal: AbortSignal): AsyncGenerator<MessageChunk> {
     signal.throwIfAborted();
-    const answer = await this.#post(request, signal);
+    const { answer, limit } = await this.#post(request, signal);
+    const reader = new LimitedReader(request.reader, limit);
     const isStream = String(answer.headers['content-type']).includes('text/event-stream');
-    yield* isStream ? streamed(answer, request.reader, signal) : whole(answer, request.reader);
+    yield* isStream ? streamed(answer, reader, signal) : whole(answer, reader);
   }
 
-  async #post(request: MessageRequest, signal: AbortSignal): Promise<EngineAnswer> {
+  /** The answer, and the limit of its output where the server takes none. */
+  async #post(
+    request: MessageRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: EngineAnswer; readonly limit: number }> {
     try {
       const { model } = request.settings;
       let refused = this.#optional.refusedBy(model);
@@ -41,7 +47,8 @@ export class MessageClient {
         const answer = await this.#http.post(PATHS[request.api], body, signal);
         if (answer.status === 200) {
           this.#optional.remember(model, refused);
-          return answer;
+          const isTold = limitOf(settings) !== undefined;
+          return { answer, limit: (isTold ? undefined : limitOf(request.settings)) ?? Infinity };
         }
         const text = await readText(answer.body, MAX_ERROR_BYTES);
         const field = answer.status === 400 ? refusedField(settings, text) : undefined;
@@ -55,23 +62,53 @@ export class MessageClient {
   }
 }
 
+/** Most tokens of the output that a request asks for. */
+function limitOf(settings: Fields): number | undefined {
+  return countOf(settings['max_tokens'] ?? settings['max_completion_tokens']);
+}
+
+/** Reads an answer up to a limit, by what its texts are estimated at: for servers that do not keep to one themselves. */
+class LimitedReader {
+  readonly #reader: MessageReader;
+  #left: number;
+
+  constructor(reader: MessageReader, limit: number) {
+    this.#reader = reader;
+    this.#left = limit;
+  }
+
+  /** Whether the limit has been passed. */
+  get isBeyond(): boolean {
+    return this.#left < 0;
+  }
+
+  read(event: Fields): MessageChunk {
+    const chunk = this.#reader.read(event);
+    this.#left -= chunk.sampled;
+    return this.#left < 0 ? { ...chunk, finish: chunk.finish ?? 'length' } : chunk;
+  }
+}
+
 /** A stream of events. What one read brought is one chunk. */
 async function* streamed(
-  { body }: EngineAnswer,
-  reader: MessageReader,
+  answer: EngineAnswer,
+  reader: LimitedReader,
   signal: AbortSignal,
 ): AsyncGenerator<MessageChunk> {
   const lines = new SseReader();
   let finished = false;
   try {
-    for await (const bytes of body) {
-      const { chunk, failure } = readAll(lines.push(bytes), reader);
+    for await (const bytes of answer.body) {
+      const events = lines.push(bytes);
+      const { chunk, failure } = readAll(events, reader);
       finished ||= chunk.finish !== undefined;
       if (chunk.events.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
       if (failure !== undefined && !finished) throw failure;
+      if (reader.isBeyond) break;
+      hurry(answer, events, finished);
     }
   } catch (thrown) {
-    if (signal.aborted || thrown instanceof ApiError) throw thrown;
+    if (signal.aborted) throw thrown;
     // An answer that has finished stays finished, whatever becomes of its connection.
     if (!finished) throw errorOfTransport(thrown);
   }
@@ -79,7 +116,7 @@ async function* streamed(
 }
 
 /** One object: the answer of a server that does not stream, or an error that somebody put into a 200. */
-async function* whole({ body }: EngineAnswer, reader: MessageReader): AsyncGenerator<MessageChunk> {
+async function* whole({ body }: EngineAnswer, reader: LimitedReader): AsyncGenerator<MessageChunk> {
   const { chunk, failure } = readAll([await readText(body, MAX_ANSWER_BYTES)], reader);
   if (failure !== undefined) throw failure;
   yield chunk;
@@ -88,7 +125,7 @@ async function* whole({ body }: EngineAnswer, reader: MessageReader): AsyncGener
 
 function readAll(
   events: readonly string[],
-  reader: MessageReader,
+  reader: LimitedReader,
 ): { chunk: MessageChunk; failure: ApiError | undefined } {
   const read: OutputEvent[] = [];
   let sampled = 0;
@@ -103,6 +140,7 @@ function readAll(
       sampled += chunk.sampled;
       finish ??= chunk.finish;
       usage = chunk.usage ?? usage;
+      if (reader.isBeyond) break;
     }
   } catch (thrown) {
     failure = thrown instanceof ApiError ? thrown : unreadable();

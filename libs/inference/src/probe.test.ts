@@ -16,7 +16,11 @@ describe('what a server is', () => {
   ])('of %s is told by who owns its models', async (owner, api) => {
     const { engine } = await answering();
     engine.pages.set('/v1/models', models(owner));
-    expect((await clientFor(engine.url, { kind: 'auto' }).capabilities()).api).toBe(api);
+    const apis: string[] = [];
+    const client = clientFor(engine.url, { kind: 'auto', onApi: (found) => apis.push(found) });
+    expect((await client.capabilities()).api).toBe(api);
+    await client.capabilities();
+    expect(apis).toEqual([api]);
   });
 
   it.each([

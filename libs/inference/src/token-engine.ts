@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FinishReason } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
-import { readEvents } from './answer-events.js';
+import { hurry, readEvents } from './answer-events.js';
 import type { Dialect, EventReader } from './dialect.js';
 import type { EngineCapabilities, EngineChunk, GenerateRequest } from './engine-client.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
@@ -18,6 +18,8 @@ export interface TokenEngineOptions {
   readonly kind: TokenKind | 'auto';
   /** Whether answers are bound to a schema where the server can do that. */
   readonly structuredOutputs: boolean;
+  /** Told of the API that the server is spoken to in, each time that is found out. */
+  readonly onApi?: ((api: string) => void) | undefined;
 }
 
 /** Bytes of an error answer that are read. */
@@ -33,6 +35,7 @@ export class TokenEngine {
   readonly #kind: TokenEngineOptions['kind'];
   readonly #structuredOutputs: boolean;
   readonly #http: EngineHttp;
+  readonly #onApi: TokenEngineOptions['onApi'];
   #probed: Promise<Dialect> | undefined;
 
   constructor(options: TokenEngineOptions) {
@@ -40,6 +43,7 @@ export class TokenEngine {
     this.#kind = options.kind;
     this.#structuredOutputs = options.structuredOutputs;
     this.#http = options.http;
+    this.#onApi = options.onApi;
   }
 
   async capabilities(): Promise<EngineCapabilities> {
@@ -65,7 +69,10 @@ export class TokenEngine {
         running &&= thrown instanceof ApiError && thrown.code === 'engine_timeout';
         throw thrown;
       });
-      yield* isStream(answer) ? streamed(answer, reader, signal) : whole(answer, reader);
+      const { maxTokens } = request;
+      yield* isStream(answer)
+        ? streamed(answer, reader, { signal, maxTokens })
+        : whole(answer, reader, maxTokens);
       running = false;
     } finally {
       signal.removeEventListener('abort', stop);
@@ -110,7 +117,11 @@ export class TokenEngine {
     const signal = AbortSignal.timeout(PROBE_MS);
     try {
       const kind = this.#kind === 'auto' ? await detectKind(this.#http, signal) : this.#kind;
-      if (kind !== undefined) return await dialectOf(kind, this.#http, signal);
+      if (kind !== undefined) {
+        const dialect = await dialectOf(kind, this.#http, signal);
+        this.#onApi?.(dialect.capabilities.api);
+        return dialect;
+      }
     } catch (thrown) {
       throw signal.aborted ? new ApiError('engine_timeout', { cause: thrown }) : errorOfTransport(thrown);
     }
@@ -137,16 +148,19 @@ function isStream({ headers }: EngineAnswer): boolean {
 
 /** A stream of events. */
 async function* streamed(
-  { body }: EngineAnswer,
+  answer: EngineAnswer,
   reader: EventReader,
-  signal: AbortSignal,
+  { signal, maxTokens }: { readonly signal: AbortSignal; readonly maxTokens: number },
 ): AsyncGenerator<EngineChunk> {
-  const events = new SseReader();
+  const lines = new SseReader();
   let finish: FinishReason | undefined;
+  let left = maxTokens;
   try {
-    for await (const bytes of body) {
-      const read = readEvents(events.push(bytes), reader, finish !== undefined);
-      const { chunk } = read;
+    for await (const bytes of answer.body) {
+      const events = lines.push(bytes);
+      const read = readEvents(events, reader, finish !== undefined);
+      const chunk = upTo(left, read.chunk);
+      left -= chunk.ids.length;
       finish ??= chunk.finish;
       if (saysAnything(chunk)) yield chunk;
       if (read.failure !== undefined && finish === undefined) {
@@ -154,10 +168,11 @@ async function* streamed(
         if (finish === undefined) throw read.failure;
         yield { ids: [], finish };
       }
-      if (read.beyond) break;
+      if (read.beyond || chunk !== read.chunk) break;
+      hurry(answer, events, finish !== undefined);
     }
   } catch (thrown) {
-    if (signal.aborted || thrown instanceof ApiError) throw thrown;
+    if (signal.aborted) throw thrown;
     // An answer that has finished stays finished, whatever becomes of its connection.
     if (finish === undefined) throw errorOfTransport(thrown);
   }
@@ -168,13 +183,24 @@ async function* streamed(
 }
 
 /** One object: the answer of a server that does not stream here, or an error that somebody put into a 200. */
-async function* whole({ body }: EngineAnswer, reader: EventReader): AsyncGenerator<EngineChunk> {
-  const { chunk, failure } = readEvents([await readText(body, MAX_ANSWER_BYTES)], reader, false);
-  if (failure !== undefined) throw failure;
+async function* whole(
+  { body }: EngineAnswer,
+  reader: EventReader,
+  maxTokens: number,
+): AsyncGenerator<EngineChunk> {
+  const read = readEvents([await readText(body, MAX_ANSWER_BYTES)], reader, false);
+  if (read.failure !== undefined) throw read.failure;
+  const chunk = upTo(maxTokens, read.chunk);
   const finish = chunk.finish ?? reader.endOf?.(false);
   if (finish === undefined && chunk.ids.length === 0) throw unreadable();
   yield { ...chunk, finish };
   if (finish === undefined) throw unfinished();
+}
+
+/** The same up to a limit that the server should have kept to: a client asked for no more, and pays for no more. */
+function upTo(most: number, chunk: EngineChunk): EngineChunk {
+  if (chunk.ids.length <= most) return chunk;
+  return { ...chunk, ids: chunk.ids.slice(0, most), finish: 'length' };
 }
 
 function saysAnything({ ids, lost, finish, usage }: EngineChunk): boolean {

@@ -25,6 +25,9 @@ const FIRST_LOOK_MS = 1_000;
 /** Context of a model whose engine does not say what it is. */
 const USUAL_CONTEXT = 131_072;
 
+/** Models of an engine that a warning names. */
+const SHOWN_MODELS = 10;
+
 /** What was found where no engine was configured. */
 export interface FoundEngine {
   readonly name: string;
@@ -116,7 +119,25 @@ export class ModelCatalogue implements OnApplicationShutdown {
     if (JSON.stringify(this.#listed.get(engine)) === JSON.stringify(models)) return;
     this.#listed.set(engine, models);
     log.info({ engine, models: models.length }, 'engine lists its models');
+    const missing = this.#missing(engine, models);
+    if (missing.length > 0) {
+      const listed = models.slice(0, SHOWN_MODELS).map(({ id }) => id);
+      log.warn({ engine, missing, listed }, 'engine does not list models that the configuration names');
+    }
     this.#rebuild();
+  }
+
+  /** Models of an engine by the configuration that it does not list, by its names. */
+  #missing(name: string, models: readonly ListedModel[]): string[] {
+    // That server answers to any name.
+    if (models.some(({ ownedBy }) => ownedBy === 'llamacpp')) return [];
+    const listed = new Set(models.map(({ id }) => id));
+    const places = this.#named.flatMap(({ replicas, fallbacks }) => [...replicas, ...fallbacks]);
+    const named = places.flatMap((place) =>
+      typeof place !== 'string' && place.engine.name === name ? [place.engineModel] : [],
+    );
+    // Ollama says which version the name alone means.
+    return [...new Set(named)].filter((model) => !listed.has(model) && !listed.has(`${model}:latest`));
   }
 
   #rebuild(): void {

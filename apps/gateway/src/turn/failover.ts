@@ -2,6 +2,7 @@ import { Images } from '@turnpike/images';
 import type { ApiError, ErrorCode } from '@turnpike/protocol';
 import { Routing, routeQueryOf, type RouterStrategy } from '@turnpike/routing';
 import type { Artifacts, Pipeline, TurnContext } from '@turnpike/turns';
+import { log } from '../log.js';
 import { countFailover } from '../routing/engine-metrics.js';
 import { artifactOf } from './artifact-of.js';
 import { enginePromptLength } from './engine-prompt.js';
@@ -46,5 +47,9 @@ export async function failover({
   const moved = await pipeline.run(step, new Map([...artifacts, [Routing.name, to]]));
   if (enginePromptLength(moved) >= to.contextTokens) return undefined;
   countFailover(to.model, from.engine.name, to.engine.name);
+  log.warn(
+    { response: turn.id, model: to.model, from: from.engine.name, to: to.engine.name, code: failure.code },
+    'engine replaced',
+  );
   return moved;
 }

@@ -216,6 +216,27 @@ describe('D05: an engine that takes its time', () => {
     await engine.requests[0]?.aborted;
   });
 
+  it.each([
+    ['a finish', sse(tokens([1], 'stop')), 10_000, undefined],
+    ['its last word', sse(tokens([1], 'stop'), '[DONE]'), 1_000, undefined],
+    ['its last word, which was no finish', sse(tokens([1]), '[DONE]'), 1_000, 'engine_timeout'],
+  ])('is not waited for behind %s', async (_, written, waitMs, code) => {
+    const { engine, client } = await setUp(
+      ({ response }) => {
+        begin(response);
+        response.write(written);
+      },
+      { idleTimeoutMs: 10 * MINUTES },
+    );
+    const answer = drain(client);
+    while (engine.requests.length === 0) await settle();
+    await settle();
+    await jest.advanceTimersByTimeAsync(waitMs + 1);
+    const { chunks, error } = await answer;
+    expect([idsOf(chunks), codeOf(error)]).toEqual([[1], code]);
+    await engine.requests[0]?.aborted;
+  });
+
   it('that is a machine which answers no call is given up soon: nothing has reached it', async () => {
     // A process that takes no connections, and whose queue of them is full.
     const script = `const server = require('node:net').createServer().listen(0, '127.0.0.1', 1, () => {

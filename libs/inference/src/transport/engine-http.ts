@@ -20,6 +20,8 @@ export interface EngineAnswer {
   readonly headers: IncomingMessage['headers'];
   /** Pulled; leaving the iteration before its end closes the connection. */
   readonly body: AsyncIterable<Buffer>;
+  /** What matters has come: from now on silence of so many ms ends the answer. */
+  closing(waitMs: number): void;
 }
 
 /**
@@ -154,7 +156,7 @@ export class EngineHttp {
         const { statusCode: status = 0, headers } = response;
         body = new AnswerBody(request, response, watchdog, signal);
         if (signal.aborted) body.drain();
-        resolve({ status, headers, body });
+        resolve({ status, headers, body, closing: (waitMs) => watchdog.shorten(waitMs) });
       });
       // Kept for as long as the request: one that fails behind its answer has nobody else to listen.
       request.on('error', (error: NodeJS.ErrnoException) => {

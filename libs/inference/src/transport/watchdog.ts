@@ -1,6 +1,6 @@
 /** Calls back when something is waited for too long. One timer, however often waiting begins and ends. */
 export class Watchdog {
-  readonly #limitMs: number;
+  #limitMs: number;
   readonly #onSilence: () => void;
   #timer: NodeJS.Timeout | undefined;
   #waiting = false;
@@ -15,6 +15,14 @@ export class Watchdog {
     this.#waiting = true;
     if (this.#timer === undefined) this.#timer = setTimeout(() => this.#fire(), this.#limitMs);
     else this.#timer.refresh();
+  }
+
+  /** From the next wait on the limit is this one, if it is less. */
+  shorten(limitMs: number): void {
+    if (limitMs >= this.#limitMs) return;
+    this.#limitMs = limitMs;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** What was waited for has come; the time until the next wait is not silence of the other side. */
