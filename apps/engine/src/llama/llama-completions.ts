@@ -50,7 +50,7 @@ export class LlamaCompletions implements Completions {
       model,
       stats: this.stats,
       record,
-      sink: request.stream ? new StreamSink(response, context) : new JsonSink(response, context),
+      sink: request.stream ? new StreamSink(response, context, this.stats) : new JsonSink(response, context),
       signal,
       drained: () => once(response, 'drain', { signal }).catch(() => undefined),
     });
