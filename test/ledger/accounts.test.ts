@@ -24,7 +24,7 @@ describe.each(KINDS)('accounts on %s', (kind) => {
   });
   afterAll(() => databases.stop());
   beforeEach(async () => {
-    ledger = await Ledger.open(await databases.connect(), kind);
+    ledger = await Ledger.open(await databases.empty(), kind);
   });
 
   /** A response as the store has it. */
