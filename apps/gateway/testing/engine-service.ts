@@ -1,22 +1,13 @@
 import { MemoryConversationStore, MemoryResponseStore } from '@turnpike/conversation';
-import { harmony, TokenEncoder } from '@turnpike/formats';
-import { ImageLoader, ImagesStage } from '@turnpike/images';
+import { harmony } from '@turnpike/formats';
 import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import type { MeterOptions } from '@turnpike/metering';
 import { ApiError, parseRequest, type EventFrame } from '@turnpike/protocol';
-import { RenderingStage } from '@turnpike/rendering';
-import { CatalogueRouter, Routing, RoutingStage, type Route } from '@turnpike/routing';
-import { Sealer } from '@turnpike/sealing';
-import { ValidationStage } from '@turnpike/validation';
-import { configSchema } from '../src/config/schema.js';
-import { stageList } from '../src/stages.js';
-import { TurnService } from '../src/turn/turn.service.js';
+import { CatalogueRouter, type Route } from '@turnpike/routing';
 import { memoryMeter } from './metering.js';
-import { testSafety } from './safety.js';
+import { testTurnService } from './turn-service.js';
 
 export const format = harmony();
-const encoder = new TokenEncoder(format.tokenizer);
-export const sealer = new Sealer([Buffer.alloc(32, 1)]);
 /** Ids of a text. */
 export const text = (words: string) => [...format.tokenizer.encode(words)];
 
@@ -61,23 +52,9 @@ export function meteredService(
   ]);
   router.replace([{ name: 'm', tiers }]);
   const { meter, hold, records } = memoryMeter(options);
-  const { safety, gate } = testSafety();
-  const stages = stageList({
-    safety,
-    hold,
-    validation: new ValidationStage(),
-    routing: new RoutingStage(router),
-    images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000 }) }),
-    rendering: new RenderingStage({
-      formatToken: Routing,
-      encoder: () => encoder,
-      today: () => '2026-01-31',
-    }),
-  });
   const store = new MemoryResponseStore(1_000_000);
   const conversations = new MemoryConversationStore(1_000);
-  const config = configSchema.parse({});
-  const service = new TurnService(stages, store, conversations, sealer, gate, meter, config, router);
+  const service = testTurnService({ responses: store, conversations, router, metering: { meter, hold } });
   const signal = new AbortController().signal;
   const requestOf = (body: Record<string, unknown>) =>
     parseRequest({ model: 'm', input: 'x', ...body }, 'http');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EngineClient } from '@turnpike/inference';
+import type { EngineChunk, EngineClient } from '@turnpike/inference';
 import { PriceBook, type Budget, type Holds } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
 import {
@@ -24,20 +24,31 @@ describe('the bill of a summary', () => {
     expect(compaction(moved)).toEqual(compaction(alone));
   });
 
-  it('is that of both, where the first one had written something', async () => {
-    const alone = serviceOf(engineOf('b', [ANSWER]));
-    await alone.compact();
-    const moved = serviceOf(engineOf('a', [BEGINNING], DOWN), engineOf('b', [ANSWER]));
-    await moved.compact();
-    const [once] = compaction(alone);
+  it('is that of the engine that ended it, where another one had begun: as its usage says', async () => {
+    const [a, b] = [engineOf('a', [BEGINNING], DOWN), engineOf('b', [ANSWER])];
+    const moved = serviceOf(a, b);
+    const { usage } = await moved.compact();
+    expect(usage).toMatchObject({
+      input_tokens: b.requests[0]?.prompt.length,
+      output_tokens: ANSWER.ids.length,
+    });
+    expect(moved.records).toMatchObject([{ engine: 'b', partial: false }]);
     expect(compaction(moved)).toMatchObject([
-      {
-        prompt: once?.prompt,
-        tokens: {
-          input: 2 * (once?.tokens.input ?? 0),
-          output: BEGINNING.ids.length + (once?.tokens.output ?? 0),
-        },
-      },
+      { prompt: usage.input_tokens, tokens: { input: usage.input_tokens, output: usage.output_tokens } },
+    ]);
+  });
+
+  it('is what the second engine came to, where both failed', async () => {
+    const failing = (name: string, chunks: readonly EngineChunk[]) => engineOf(name, chunks, DOWN);
+    const failed = serviceOf(failing('a', [BEGINNING, BEGINNING]), failing('b', [BEGINNING]));
+    const { response } = await failed.run({
+      context_management: [{ type: 'compaction', compact_threshold: 1 }],
+      input: 'many words '.repeat(1_000),
+    });
+    expect(response).toMatchObject({ status: 'failed', usage: { output_tokens: BEGINNING.ids.length } });
+    expect(failed.records).toMatchObject([{ engine: 'b' }]);
+    expect(compaction(failed)).toMatchObject([
+      { tokens: { input: response.usage?.input_tokens, output: BEGINNING.ids.length } },
     ]);
   });
 

@@ -60,9 +60,7 @@ export async function summarise(input: SummaryInput): Promise<Summary> {
     if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
     const artifacts = await failover({ ...input, failure: thrown });
     if (artifacts === undefined) throw thrown;
-    const used = input.money.used('compaction');
-    // What an engine has written of a summary is paid for; one that gave nothing is free.
-    input.money.failedOver(used?.output === 0 ? used.input : 0);
+    input.money.failedOver();
     return summariseOnce({ ...input, artifacts });
   }
 }

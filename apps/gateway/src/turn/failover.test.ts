@@ -5,15 +5,8 @@ import { ApiError } from '@turnpike/protocol';
 import { Rendering, type Rendered } from '@turnpike/rendering';
 import { Routing, type Route } from '@turnpike/routing';
 import { unpackSampledIds } from '@turnpike/sealing';
-import {
-  ANSWER,
-  BEGINNING,
-  engineOf,
-  format,
-  sealer,
-  serviceOf,
-  text,
-} from '../../testing/engine-service.js';
+import { ANSWER, BEGINNING, engineOf, format, serviceOf, text } from '../../testing/engine-service.js';
+import { sealer } from '../../testing/turn-service.js';
 
 /** The same family under another name: what it renders is rendered anew. */
 const otherFormat = Object.create(format, { name: { value: 'other' } }) as Format;
@@ -21,19 +14,22 @@ const otherFormat = Object.create(format, { name: { value: 'other' } }) as Forma
 const DOWN = new ApiError('engine_unavailable');
 
 describe('an engine that fails before it has sampled anything', () => {
-  it.each(['engine_unavailable', 'engine_error', 'engine_timeout', 'server_is_overloaded'] as const)(
-    'is replaced, and the other one’s answer is counted alone: %s',
-    async (code) => {
-      const alone = await serviceOf(engineOf('b', [ANSWER])).run();
-      const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
-      const { response, types } = await serviceOf(a, b).run();
-      expect(response.status).toBe('completed');
-      expect(response.usage).toEqual(alone.response.usage);
-      expect(types).toEqual(alone.types);
-      expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
-      expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
-    },
-  );
+  it.each([
+    'engine_unavailable',
+    'engine_error',
+    'engine_refused',
+    'engine_timeout',
+    'server_is_overloaded',
+  ] as const)('is replaced, and the other one’s answer is counted alone: %s', async (code) => {
+    const alone = await serviceOf(engineOf('b', [ANSWER])).run();
+    const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
+    const { response, types } = await serviceOf(a, b).run();
+    expect(response.status).toBe('completed');
+    expect(response.usage).toEqual(alone.response.usage);
+    expect(types).toEqual(alone.types);
+    expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+    expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
+  });
 
   it('is replaced once', async () => {
     const all = ['a', 'b', 'c'].map((name) => engineOf(name, [], DOWN));
@@ -85,6 +81,53 @@ describe('an engine that fails before it has sampled anything', () => {
     const window = await serviceOf(a, b).compact();
     expect(window.output.at(-1)?.type).toBe('compaction');
     expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+  });
+
+  it('is replaced at a summary that it had begun, of which only the other one’s is counted and billed', async () => {
+    const [a, b] = [engineOf('a', [BEGINNING], new ApiError('engine_error')), engineOf('b', [ANSWER])];
+    const { compact, records } = serviceOf(a, b);
+    const { usage } = await compact();
+    expect(usage).toMatchObject({
+      input_tokens: b.requests[0]?.prompt.length,
+      output_tokens: ANSWER.ids.length,
+    });
+    expect(records).toMatchObject([
+      {
+        engine: 'b',
+        partial: false,
+        parts: [
+          {
+            purpose: 'compaction',
+            prompt: usage.input_tokens,
+            tokens: { input: usage.input_tokens, output: usage.output_tokens },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('and the other one with it: a summary is counted as far as that one came', async () => {
+    const failing = (name: string, chunks: readonly EngineChunk[]) =>
+      engineOf(name, chunks, new ApiError('engine_error'));
+    const { run, records } = serviceOf(failing('a', [BEGINNING, BEGINNING]), failing('b', [BEGINNING]));
+    const { response } = await run({
+      context_management: [{ type: 'compaction', compact_threshold: 1 }],
+      input: 'many words '.repeat(1_000),
+    });
+    expect(response).toMatchObject({ status: 'failed', usage: { output_tokens: BEGINNING.ids.length } });
+    expect(records).toMatchObject([
+      {
+        engine: 'b',
+        parts: [
+          {
+            tokens: {
+              input: response.usage?.input_tokens,
+              output: BEGINNING.ids.length,
+            },
+          },
+        ],
+      },
+    ]);
   });
 });
 
