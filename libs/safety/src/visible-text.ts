@@ -1,4 +1,5 @@
 import type { ItemKind } from './categories.js';
+import { unescaped } from './escapes.js';
 
 /** A text that a model may be shown. */
 export interface VisibleText {
@@ -33,10 +34,6 @@ export function collectJson(value: unknown, kind: ItemKind, path: string, texts:
   }
 }
 
-/** An escape in a string of JSON. */
-const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/g;
-const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-
 /**
  * Adds a text that should be JSON. Some formats show it as it stands and some what it says, so both are read: the latter as what
  * is said, whatever the JSON is worth, as a name that stands there twice is shown once.
@@ -44,10 +41,7 @@ const ESCAPED: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r
 export function addJsonText(text: string, kind: ItemKind, path: string, texts: VisibleText[]): void {
   if (!text.includes('\\')) return addText(text, kind, path, texts);
   texts.push({ kind, text, path, apart: true });
-  const said = text.replaceAll(ESCAPE, (_all, code: string | undefined, mark: string) =>
-    code === undefined ? (ESCAPED[mark] ?? mark) : String.fromCharCode(parseInt(code, 16)),
-  );
-  addText(said, kind, path, texts);
+  addText(unescaped(text), kind, path, texts);
 }
 
 export function addText(text: string, kind: ItemKind, path: string, texts: VisibleText[]): void {
