@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { segmentsIn } from '@turnpike/append-log';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Journals } from './journal/journals.js';
 import { lineOf } from './journal/line.js';
-import { segmentsIn } from './journal/segments.js';
 import { DEFAULT_PRICES } from './price-book.js';
 import { Relay, type RelayOptions } from './relay.js';
 import type { UsageRecord } from './usage-record.js';

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readLine, SegmentFile, segmentsIn } from '@turnpike/append-log';
 import fc from 'fast-check';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -19,10 +20,8 @@ import { DEFAULT_PRICES } from '../price-book.js';
 import type { Admission, UsagePart, UsageRecord } from '../usage-record.js';
 import { Journal, JournalFull } from './journal.js';
 import { Journals, type JournalsOptions } from './journals.js';
-import { lineOf, readLine } from './line.js';
+import { lineOf } from './line.js';
 import type { JournalFault, JournalReader } from './reader.js';
-import { SegmentFile } from './segment-file.js';
-import { segmentsIn } from './segments.js';
 
 const NONE = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, image: 0 };
 const answer = (input: number, output: number): UsagePart[] => [

@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { takeLeft, takeNew, type TakenFolder } from '@turnpike/append-log';
+import { rmSync } from 'node:fs';
 import type { PriceBook } from '../price-book.js';
 import { Journal, type JournalOptions } from './journal.js';
-import { FolderLock } from './lock.js';
 import { leftBehind, settlementOf } from './lost-turns.js';
 import { JournalReader } from './reader.js';
-import { makeFolder, segmentsIn } from './segments.js';
 
 export interface JournalsOptions extends JournalOptions {
   /** Folder of the journals of this machine's gateways; they may share it. */
@@ -17,14 +14,11 @@ export interface JournalsOptions extends JournalOptions {
   readonly onLost?: ((responseId: string) => void) | undefined;
 }
 
-/** When a journal was begun, and what makes it the only one. */
-const NAME = /^\d{14}-[0-9a-f]{12}$/;
-
 /** A journal with what reads it. */
 interface Owned {
   readonly journal: Journal;
   readonly reader: JournalReader;
-  readonly lock: FolderLock;
+  readonly lock: TakenFolder['lock'];
 }
 
 /**
@@ -40,11 +34,7 @@ export class Journals {
   /** @throws Error when the folder cannot be written to */
   constructor(options: JournalsOptions) {
     this.#options = options;
-    makeFolder(options.root);
-    // Who looks for journals that were left behind may find this folder before its lock is taken, and remove it.
-    let own: Owned | undefined;
-    while (own === undefined) own = this.#make(newName());
-    this.#own = own;
+    this.#own = this.#open(takeNew(options.root), 1);
   }
 
   /** What this process writes to. */
@@ -92,66 +82,34 @@ export class Journals {
   }
 
   async #adoptAll(): Promise<void> {
-    const { root } = this.#options;
-    const others = readdirSync(root, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name)
-      .filter((name) => name !== this.own.name && !this.#adopted.has(name) && NAME.test(name));
-    for (const name of others) await this.#adoptOne(name);
+    const isKnown = (name: string) => name === this.own.name || this.#adopted.has(name);
+    for (const left of takeLeft(this.#options.root, isKnown)) await this.#adoptOne(left);
   }
 
-  async #adoptOne(name: string): Promise<void> {
-    const { root, prices, now = Date.now, onLost } = this.#options;
-    const folder = join(root, name);
-    const lock = lockOf(folder);
-    if (lock === undefined) return;
+  async #adoptOne(left: TakenFolder): Promise<void> {
+    const { prices, now = Date.now, onLost } = this.#options;
     try {
-      if (segmentsIn(folder).length === 0) {
-        rmSync(folder, { recursive: true, force: true });
-        lock.release();
-        return;
-      }
-      const { turns, lastSequence } = await leftBehind(folder);
-      const owned = this.#open(name, lock, lastSequence + 1);
+      const { turns, lastSequence } = await leftBehind(left.folder);
+      const owned = this.#open(left, lastSequence + 1);
       for (const turn of turns) {
         owned.journal.settle(settlementOf(turn, prices, now()));
         onLost?.(turn.admission.id);
       }
       await owned.journal.sync();
-      this.#adopted.set(name, owned);
+      this.#adopted.set(left.name, owned);
       this.#options.onSettle?.();
     } catch (thrown) {
-      lock.release();
+      left.lock.release();
       throw thrown;
     }
   }
 
-  #make(name: string): Owned | undefined {
-    const lock = lockOf(makeFolder(this.#options.root, name));
-    return lock && this.#open(name, lock, 1);
-  }
-
-  #open(name: string, lock: FolderLock, firstSequence: number): Owned {
+  #open({ name, lock }: TakenFolder, firstSequence: number): Owned {
     const journal = new Journal(this.#options.root, name, this.#options, firstSequence);
     const reader = new JournalReader(journal.folder, {
       isRemovable: (segment) => journal.isRemovable(segment),
       onRemoved: (segment) => journal.removed(segment),
     });
     return { journal, reader, lock };
-  }
-}
-
-function newName(): string {
-  const begun = new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14);
-  return `${begun}-${randomBytes(6).toString('hex')}`;
-}
-
-/** Undefined when somebody has it, or it was removed a moment ago. */
-function lockOf(folder: string): FolderLock | undefined {
-  try {
-    return FolderLock.take(folder);
-  } catch (thrown) {
-    if (!existsSync(folder)) return undefined;
-    throw thrown;
   }
 }

@@ -1,10 +1,9 @@
+import { readLine, segmentsIn } from '@turnpike/append-log';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chargeFor } from '../charge.js';
 import type { PriceBook } from '../price-book.js';
 import type { Admission, UsagePart, UsageRecord } from '../usage-record.js';
-import { readLine } from './line.js';
-import { segmentsIn } from './segments.js';
 
 /** A turn whose gateway died before it was settled. */
 interface LostTurn {

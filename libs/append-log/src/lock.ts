@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const TAKEN = /^SQLITE_(BUSY|LOCKED)/;
 
 /**
- * Who owns a journal. The operating system takes the lock back when its process ends, however that ends, so that there is
+ * Who owns a log. The operating system takes the lock back when its process ends, however that ends, so that there is
  * nothing to wait for and no clock to trust; it holds between containers of one machine that share a volume. Node has no
  * file locks of its own: SQLite's are used, on an empty database.
  */

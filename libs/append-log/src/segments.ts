@@ -8,14 +8,14 @@ export function segmentName(firstSequence: number): string {
   return `${String(firstSequence).padStart(16, '0')}.journal`;
 }
 
-/** Names of the segments of a journal, the oldest first. */
+/** Names of the segments of a log, the oldest first. */
 export function segmentsIn(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => NAME.test(name))
     .sort();
 }
 
-/** The folder of a journal, made when it is missing. Only its owner may read it. */
+/** The folder of a log, made when it is missing. Only its owner may read it. */
 export function makeFolder(...path: string[]): string {
   const folder = join(...path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

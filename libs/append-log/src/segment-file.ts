@@ -2,7 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:f
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** One file of a journal that is written to. A line is in it whole, or not at all. */
+/** One file of a log that is written to. A line is in it whole, or not at all. */
 export class SegmentFile {
   readonly name: string;
   readonly #folder: string;
