@@ -179,7 +179,7 @@ describe('a database that goes away under a gateway', () => {
 
   it('keeps a gateway from nothing when that stops: the rest is for the next one', async () => {
     const client = await socket();
-    await server.pause();
+    server.pause();
     const { id } = terminalOf(await client.create({ input: 'a' })).response;
     client.close();
     gateway.signal('SIGTERM');

@@ -41,7 +41,7 @@ export async function openSpooled(
     (isDown, reason) => {
       if (isDown) return log.error({ err: reason }, 'the database is down: responses go to the spool');
       log.warn('the database is back');
-      drain();
+      void drain();
     },
   );
   const { db, circuit, beside } = guarded;

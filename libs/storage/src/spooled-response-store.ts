@@ -3,7 +3,7 @@ import type { Item } from '@turnpike/protocol';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseStore } from './cached-response-store.js';
 import type { DatabaseCircuit } from './database-circuit.js';
-import { isRefused } from './database-errors.js';
+import { isAway } from './database-errors.js';
 import { shownOf } from './rows.js';
 import type { Drainer } from './spool/drainer.js';
 import type { Spool } from './spool/spool.js';
@@ -93,7 +93,7 @@ export class SpooledResponseStore implements DatabaseStore {
       if (await isInTime(written)) return;
       circuit.trip(new Error(`A commit took more than ${COMMIT_MS} ms.`));
     } catch (thrown) {
-      if (isRefused(thrown)) throw thrown;
+      if (!isAway(thrown)) throw thrown;
     }
     if (!(await this.#spool(pending))) await written;
   }
