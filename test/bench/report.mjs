@@ -46,16 +46,17 @@ export function ratiosOf(rows, contexts) {
     cpu_vs_floor: socket.cpuMs / row('floor', largest).cpuMs,
     overhead_safety_vs_without: socket.overheadMs / row('unguarded', largest).overheadMs,
     cpu_safety_vs_without: socket.cpuMs / row('unguarded', largest).cpuMs,
-    ...outageRatios(row('queued', smallest), row('outage', smallest)),
+    ...outageRatios('', row('queued', smallest), row('outage', smallest)),
+    ...outageRatios('stored_', row('queued-stored', smallest), row('outage-stored', smallest)),
   };
 }
 
 /** How much later a response is completed while Redis and Postgres are down. */
-function outageRatios(queued, outage) {
+function outageRatios(prefix, queued, outage) {
   if (queued === undefined || outage === undefined) return {};
   return {
-    completed_services_down_vs_up: outage.wallMs / queued.wallMs,
-    overhead_services_down_vs_up: outage.overheadMs / queued.overheadMs,
+    [`${prefix}completed_services_down_vs_up`]: outage.wallMs / queued.wallMs,
+    [`${prefix}overhead_services_down_vs_up`]: outage.overheadMs / queued.overheadMs,
   };
 }
 

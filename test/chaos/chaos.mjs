@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres, startRedis } from '../../scripts/services.mjs';
 import { runTurn, Told } from './client.mjs';
-import { booksOf, compare, producedBy } from './compare.mjs';
+import { booksOf, compare, producedBy, unstored } from './compare.mjs';
 import { Child, gatewayFolder } from './processes.mjs';
 
 /** Tokens a second of the engine, and tokens between two progress records. */
@@ -170,11 +170,12 @@ async function settled({ engine, databaseUrl, told, say }) {
     const produced = producedBy(await (await fetch(`${engine.url}/debug/usage.csv`)).text());
     const books = await booksOf(databaseUrl);
     const missing = [...produced.keys()].filter((id) => !books.rows.has(id)).length;
-    if ((state.running === 0 && missing === 0) || Date.now() > deadline) {
+    const waiting = unstored(told, books).length;
+    if ((state.running === 0 && missing + waiting === 0) || Date.now() > deadline) {
       const onTheWay = (TPS * ON_THE_WAY_MS) / 1_000;
       return compare({ produced, books, told, progressTokens: PROGRESS_TOKENS, onTheWay });
     }
-    say(`${missing} turns are not in the ledger yet`);
+    say(`${missing} turns are not in the ledger yet, ${waiting} responses not stored`);
     await sleep(500);
   }
 }

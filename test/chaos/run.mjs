@@ -33,6 +33,7 @@ for (const [name, { turns, tokens, most }] of [
     `${name.padEnd(17)}${turns} responses, ${tokens} tokens not billed, at most ${most} of one\n`,
   );
 }
+process.stdout.write(`stored           ${report.stored} responses that their clients were told of\n`);
 process.stdout.write(`never ended      ${report.silent} turns\n`);
 for (const line of details) process.stdout.write(`  ${line}\n`);
 process.stdout.write(

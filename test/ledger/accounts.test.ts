@@ -91,7 +91,8 @@ describe.each(KINDS)('accounts on %s', (kind) => {
     for (const id of ['journal', 'queue', 'letter', 'gone']) await store(id, 'completed', 10, 5);
     await store('refused', 'failed', 10, 0);
     await new DeadLetters(ledger).add({ job: 'j', payload: { id: 'letter' }, reason: 'odd' });
-    const others = { journal: new Set(['journal']), queue: new Set(['queue']) };
+    const spool = new Map(['waits', 'same'].map((id) => [id, 'the spool of a gateway']));
+    const others = { journal: new Set(['journal']), queue: new Set(['queue']), spool };
     const { turns, stored, differences, faults } = await reconcile(ledger, others);
     expect([turns, stored, faults]).toEqual([2, 7, []]);
     expect(
@@ -103,8 +104,13 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       'more: unexplained (store and ledger)',
       'queue: in the queue (store and ledger)',
       'refused: abandoned (store and ledger)',
+      // What has arrived and is not acknowledged yet is no difference.
+      'waits: in the spool (store and spool)',
       'letter: dead letter (dead letters)',
     ]);
+    expect(differences.find(({ explanation }) => explanation === 'in the spool')?.detail).toBe(
+      'waits in the spool the spool of a gateway',
+    );
   });
 
   it('a statement is compared line by line', async () => {

@@ -11,7 +11,7 @@ import {
   type StatementDifference,
 } from '@turnpike/ledger';
 import { dayOf, dollars, pendingIn, UsageQueue } from '@turnpike/metering';
-import { openDatabase } from '@turnpike/storage';
+import { openDatabase, spooledIn } from '@turnpike/storage';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { pricesOf } from './billing/billing.js';
@@ -67,10 +67,13 @@ async function main([command = 'help', ...rest]: readonly string[]): Promise<num
 async function reconcileAll(ledger: Ledger, config: Config, json: string | undefined): Promise<number> {
   const journal = await pendingIn(config.billing.journal);
   const queue = await queued(config.billing.redis);
-  const { turns, stored, differences, faults } = await reconcile(ledger, { journal, queue });
+  const spool = await spooledIn(config.store.spool);
+  const { turns, stored, differences, faults } = await reconcile(ledger, { journal, queue, spool });
   const unexplained = differences.filter(({ explanation }) => explanation === 'unexplained');
   say(`turns in the ledger  ${turns}\nstored responses     ${stored}\n`);
-  say(`in journals          ${journal.size}\nin the queue         ${queue.size}\n`);
+  say(
+    `in journals          ${journal.size}\nin the queue         ${queue.size}\nin spools            ${spool.size}\n`,
+  );
   for (const [explanation, each] of grouped(differences)) say(`${explanation}: ${each.length}\n`);
   for (const { responseId, between, detail } of unexplained) {
     say(`  unexplained: ${responseId} (${between}): ${detail}\n`);
