@@ -1,4 +1,4 @@
-/** Turns of one kind that were cut off, and the tokens that the engine produced beyond what was billed of them. */
+/** Turns of one kind that were cut off, and the tokens that their gateways had read beyond what was billed of them. */
 export interface CutTurns {
   readonly turns: number;
   readonly tokens: number;
@@ -21,7 +21,12 @@ export interface ChaosReport {
   /** Cut off by their client, by a cancel or by a disconnect; billed to the token. */
   readonly cut: CutTurns;
   /** Cut off by the death of their gateway, and settled from what it had written down. */
-  readonly lostGateways: CutTurns;
+  readonly lostGateways: CutTurns & {
+    /** Tokens that the engine wrote and their gateway never read, on top. */
+    readonly unread: number;
+    /** Those that their gateway was at when it was killed. */
+    readonly inHand: number;
+  };
   /** Turns whose gateway lived and did not bring them to an end. */
   readonly silent: number;
   readonly outcomes: Readonly<Record<string, number>>;

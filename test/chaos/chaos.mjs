@@ -5,13 +5,12 @@ import { startPostgres, startRedis } from '../../scripts/services.mjs';
 import { runTurn, Told } from './client.mjs';
 import { booksOf, compare, producedBy, unstored } from './compare.mjs';
 import { Child, gatewayFolder } from './processes.mjs';
+import { stopAndMeasure } from './unread.mjs';
 
 /** Tokens a second of the engine, and tokens between two progress records. */
 const TPS = 60;
 const PROGRESS_TOKENS = 16;
 const CLIENTS = 12;
-/** How long what an engine has written may wait for its gateway to read it, on a busy machine, in ms. */
-const ON_THE_WAY_MS = 500;
 /** How long everything that was settled may take to be booked once nothing is broken any more, in ms. */
 const DRAIN_MS = 90_000;
 
@@ -45,10 +44,10 @@ export async function runChaos({ turns, seed = 1, say = () => undefined }) {
   const worker = new Child({ app: 'billing', env: { ...env, PORT: '0' } });
   try {
     await Promise.all([...gateways, worker].map((each) => each.start()));
-    const faults = new Faults({ random, gateways, worker, redis, postgres, say });
+    const faults = new Faults({ random, engine, gateways, worker, redis, postgres, say });
     const told = await runTurns({ turns, random, gateways, faults, say });
     await faults.stop();
-    const report = await settled({ engine, databaseUrl, told, say });
+    const report = await settled({ engine, databaseUrl, told, deaths: faults.deaths, say });
     // Only we end processes here.
     for (const { crashes } of [engine, worker, ...gateways]) {
       report.unexplained += crashes.length;
@@ -65,6 +64,8 @@ export async function runChaos({ turns, seed = 1, say = () => undefined }) {
 /** Breaks one thing after another. */
 class Faults {
   counts = { gateway: 0, worker: 0, redis: 0, postgres: 0 };
+  /** For each kill of a gateway, how many tokens it had read, by response id. */
+  deaths = [];
   #parts;
   #isStopped = false;
   #running;
@@ -89,7 +90,7 @@ class Faults {
   }
 
   async #run() {
-    const { random, gateways, worker, redis, postgres, say } = this.#parts;
+    const { random, engine, gateways, worker, redis, postgres, say } = this.#parts;
     const pause = () => sleep(300 + random() * 1_500);
     const restart = async (name, stop, start) => {
       say(`${name} is killed`);
@@ -98,13 +99,17 @@ class Faults {
       await start();
       this.counts[name]++;
     };
+    const restartGateway = (gateway) =>
+      restart(
+        'gateway',
+        async () => {
+          this.deaths.push(await stopAndMeasure(gateway, engine.url));
+          await gateway.kill();
+        },
+        () => gateway.start(),
+      );
     const each = [
-      () =>
-        restart(
-          'gateway',
-          () => gateways[0].kill(),
-          () => gateways[0].start(),
-        ),
+      () => restartGateway(gateways[0]),
       () =>
         restart(
           'worker',
@@ -117,12 +122,7 @@ class Faults {
           () => redis.kill(),
           () => redis.start(),
         ),
-      () =>
-        restart(
-          'gateway',
-          () => gateways[1].kill(),
-          () => gateways[1].start(),
-        ),
+      () => restartGateway(gateways[1]),
       () =>
         restart(
           'postgres',
@@ -163,7 +163,7 @@ async function runTurns({ turns, random, gateways, faults, say }) {
 }
 
 /** Waits until the ledger has everything, at most so long, and compares. */
-async function settled({ engine, databaseUrl, told, say }) {
+async function settled({ engine, databaseUrl, told, deaths, say }) {
   const deadline = Date.now() + DRAIN_MS;
   for (;;) {
     const state = await (await fetch(`${engine.url}/debug/state`)).json();
@@ -172,8 +172,7 @@ async function settled({ engine, databaseUrl, told, say }) {
     const missing = [...produced.keys()].filter((id) => !books.rows.has(id)).length;
     const waiting = unstored(told, books).length;
     if ((state.running === 0 && missing + waiting === 0) || Date.now() > deadline) {
-      const onTheWay = (TPS * ON_THE_WAY_MS) / 1_000;
-      return compare({ produced, books, told, progressTokens: PROGRESS_TOKENS, onTheWay });
+      return compare({ produced, books, told, progressTokens: PROGRESS_TOKENS, deaths });
     }
     say(`${missing} turns are not in the ledger yet, ${waiting} responses not stored`);
     await sleep(500);

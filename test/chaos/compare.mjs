@@ -1,17 +1,20 @@
 // What the ledger has against what the engine says it produced.
 import pg from 'pg';
 
-const RESPONSE_ID = /resp_[0-9a-f]{48}/;
+/** The response that an engine was asked for, by what the request was called. */
+export function responseOf(requestId) {
+  const id = /resp_[0-9a-f]{48}/.exec(requestId)?.[0];
+  if (id === undefined) throw new Error(`the engine was asked by somebody else: ${requestId}`);
+  return id;
+}
 
-/** Tokens by response id, and most of them written at once, from the engine's own statement. */
+/** Tokens by response id, from the engine's own statement. */
 export function producedBy(csv) {
   const produced = new Map();
   for (const line of csv.trim().split('\n').slice(1)) {
-    const [name = '', , output = '0', , largest = '0'] = line.split(',');
-    const id = RESPONSE_ID.exec(name)?.[0];
-    if (id === undefined) throw new Error(`the engine was asked by somebody else: ${line}`);
-    const { tokens, chunk } = produced.get(id) ?? { tokens: 0, chunk: 0 };
-    produced.set(id, { tokens: tokens + Number(output), chunk: Math.max(chunk, Number(largest)) });
+    const [name = '', , output = '0'] = line.split(',');
+    const id = responseOf(name);
+    produced.set(id, (produced.get(id) ?? 0) + Number(output));
   }
   return produced;
 }
@@ -58,19 +61,20 @@ export function unstored(told, { stored }) {
 
 /**
  * Each response once: what the engine produced of it, what it was billed with, and what its client was told. Both counts are
- * the same, to the token, unless the gateway itself was killed: then the engine may have produced more, by less than one
- * progress interval and what was on its way to the gateway at that moment.
+ * the same, to the token, unless the gateway itself was killed. Then it is billed less than it had read, by less than one
+ * progress interval; what it had not read is what the engine wrote for nobody. Of each kill one response may lack more: the
+ * one that the gateway was at, which had read and not yet counted.
  * @param progressTokens tokens between two progress records of a gateway
- * @param onTheWay tokens that may be on their way; what an engine wrote at once may be so in any case
+ * @param deaths for each kill of a gateway, the tokens that it had read, by response id
  */
-export function compare({ produced, books, told, progressTokens, onTheWay }) {
+export function compare({ produced, books, told, progressTokens, deaths }) {
   const report = {
     responses: produced.size,
     produced: 0,
     billed: 0,
     exact: 0,
     cut: { turns: 0, tokens: 0, most: 0 },
-    lostGateways: { turns: 0, tokens: 0, most: 0 },
+    lostGateways: { turns: 0, tokens: 0, most: 0, unread: 0, inHand: 0 },
     silent: told.silent.length,
     outcomes: {},
     /** Told of and stored. */
@@ -90,7 +94,8 @@ export function compare({ produced, books, told, progressTokens, onTheWay }) {
     report.details.push(`${id}: its client was told of it, and it is not stored`);
   }
   for (const line of told.silent) odd(line, 'its gateway lived, and it heard nothing more');
-  for (const [id, { tokens, chunk }] of produced) {
+  const atHand = new Set();
+  for (const [id, tokens] of produced) {
     report.produced += tokens;
     const row = books.rows.get(id);
     if (row === undefined) {
@@ -98,19 +103,27 @@ export function compare({ produced, books, told, progressTokens, onTheWay }) {
       report.details.push(`${id}: the engine produced ${tokens} tokens, and nothing is billed`);
       continue;
     }
-    const difference = tokens - row.output;
+    if (tokens === row.output) report.exact++;
     const isLost = row.outcome === 'lost';
-    if (difference === 0) report.exact++;
+    const death = isLost ? deaths.findLast((read) => read.has(id)) : undefined;
+    const read = death?.get(id) ?? tokens;
+    const difference = read - row.output;
     if (isLost || row.partial === 1) {
       const kind = isLost ? report.lostGateways : report.cut;
       kind.turns++;
       kind.tokens += difference;
       kind.most = Math.max(kind.most, Math.abs(difference));
     }
-    if (isLost && row.partial !== 1) odd(id, 'was settled for a gateway that died, and is not flagged');
-    const most = isLost ? progressTokens - 1 + Math.max(onTheWay, chunk) : 0;
-    if (difference < 0 || difference > most)
-      odd(id, `${row.outcome}: produced ${tokens} (at most ${chunk} at once), billed ${row.output}`);
+    if (isLost) {
+      report.lostGateways.unread += tokens - read;
+      if (row.partial !== 1) odd(id, 'was settled for a gateway that died, and is not flagged');
+    }
+    const most = isLost ? progressTokens - 1 : 0;
+    if (difference > most && death !== undefined && !atHand.has(death)) {
+      atHand.add(death);
+      report.lostGateways.inHand++;
+    } else if (difference < 0 || difference > most)
+      odd(id, `${row.outcome}: produced ${tokens}, read ${read}, billed ${row.output}`);
   }
   for (const [id, row] of books.rows) {
     report.billed += row.output;

@@ -60,6 +60,10 @@ export class Child {
     });
   }
 
+  get pid() {
+    return this.#process?.pid;
+  }
+
   async kill(signal = 'SIGKILL') {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -33,6 +33,9 @@ for (const [name, { turns, tokens, most }] of [
     `${name.padEnd(17)}${turns} responses, ${tokens} tokens not billed, at most ${most} of one\n`,
   );
 }
+process.stdout.write(
+  `                 ${lostGateways.unread} more that were never read, ${lostGateways.inHand} responses in hand at a kill\n`,
+);
 process.stdout.write(`stored           ${report.stored} responses that their clients were told of\n`);
 process.stdout.write(`never ended      ${report.silent} turns\n`);
 for (const line of details) process.stdout.write(`  ${line}\n`);

@@ -36,6 +36,11 @@ export async function connect(transport: Transport, { url, headers = {} }: Addre
   return { transport, create, close: () => socket.close() };
 }
 
+/** A client of each transport. */
+export async function connectBoth(address: Address): Promise<Readonly<Record<Transport, Client>>> {
+  return { websocket: await connect('websocket', address), http: await connect('http', address) };
+}
+
 /**
  * A test that runs over WebSocket and over HTTP with server-sent events.
  * @param title begins with the number of its line

@@ -19,6 +19,9 @@ beforeEach(async () => {
 afterEach(() => client.close());
 
 const TOOLS = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }];
+/** Starts a response that stays open at its calls. */
+const open = (input: string, fields: object = {}) =>
+  client.send({ type: 'response.create', model: 'sim', append: true, tools: TOOLS, input, ...fields });
 const all = (type: string) => client.events.filter((event) => event.type === type);
 const outputOf = ({ call_id }: WireItem) => ({
   type: 'function_call_output',
@@ -30,13 +33,7 @@ const calls = () =>
 
 describe('a response that stays open (append)', () => {
   it('is not found on a stream that it does not run on', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      input: 'x [sim calls=1]',
-    });
+    open('x [sim calls=1]');
     await client.until(() => all('response.done').length === 1);
     const { response_id, output } = all('response.done')[0] as { response_id?: string; output?: WireItem[] };
     const append = { type: 'response.append', response_id, input: (output ?? []).map(outputOf) };
@@ -51,13 +48,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('pauses at its calls, and goes on with what is appended, as one response', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      input: 'x [sim calls=3]',
-    });
+    open('x [sim calls=3]');
     for (let step = 1; step <= 3; step++) {
       await client.until(() => all('response.done').length === step);
       const done = all('response.done').at(-1);
@@ -108,13 +99,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('refuses what no call waits for, and stays open', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      input: 'x [sim calls=1]',
-    });
+    open('x [sim calls=1]');
     await client.until(() => all('response.done').length === 1);
     for (const [input, param] of [
       [[{ type: 'function_call_output', call_id: 'call_x', output: '' }], 'input'],
@@ -132,15 +117,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('makes as many calls as it may in all, and then answers', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      max_tool_calls: 1,
-      tool_choice: 'required',
-      input: 'x [sim calls=3]',
-    });
+    open('x [sim calls=3]', { max_tool_calls: 1, tool_choice: 'required' });
     await client.until(() => all('response.done').length === 1);
     client.send({ type: 'response.append', input: calls().map(outputOf) });
     await client.until(() => all('response.completed').length === 1);
@@ -149,13 +126,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('is stored whole, with what was appended in its chain', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      input: 'x [sim calls=1]',
-    });
+    open('x [sim calls=1]');
     await client.until(() => all('response.done').length === 1);
     client.send({ type: 'response.append', input: calls().map(outputOf) });
     await client.until(() => all('response.completed').length === 1);
@@ -172,13 +143,7 @@ describe('a response that stays open (append)', () => {
   });
 
   it('can be interrupted while it waits, and answered afterwards', async () => {
-    client.send({
-      type: 'response.create',
-      model: 'sim',
-      append: true,
-      tools: TOOLS,
-      input: 'x [sim calls=1]',
-    });
+    open('x [sim calls=1]');
     await client.until(() => all('response.done').length === 1);
     const id = client.events[0]?.response?.id;
     client.send({ type: 'response.interrupt', response_id: id });
@@ -197,14 +162,7 @@ describe('a response that stays open (append)', () => {
   ])(
     'keeps what was given in its chain when it is %s before all calls are answered',
     async (_, ends, limit) => {
-      client.send({
-        type: 'response.create',
-        model: 'sim',
-        append: true,
-        tools: TOOLS,
-        input: 'x [sim parallel=2 reason=0]',
-        ...limit,
-      });
+      open('x [sim parallel=2 reason=0]', limit);
       await client.until(() => calls().length > 0 || all(ends).length > 0);
       const [given] = calls();
       client.send({

@@ -14,14 +14,20 @@ const PRICES =
 
 let engine: App;
 let slow: App;
+/** Has several writes on their way when it is told to stop. */
+let quick: App;
 let folder: string;
 let gateway: App | undefined;
 beforeAll(async () => {
   const start = (...pace: string[]) =>
     App.start('engine', ['--port', '0', '--model', 'sim', '--context', '1000000', ...pace]);
-  [engine, slow] = await Promise.all([start(...FAST), start('--tps', '100', '--ttft-ms', '0')]);
+  [engine, slow, quick] = await Promise.all([
+    start(...FAST),
+    start('--tps', '100', '--ttft-ms', '0'),
+    start('--tps', '1000', '--ttft-ms', '0'),
+  ]);
 });
-afterAll(() => Promise.all([engine.stop(), slow.stop()]));
+afterAll(() => Promise.all([engine.stop(), slow.stop(), quick.stop()]));
 afterEach(async () => {
   await gateway?.stop();
   gateway = undefined;
@@ -227,6 +233,21 @@ describe('a budget', () => {
     const refused = terminalOf(await client.create({ input: 'more' })).response;
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'insufficient_quota' } });
     client.close();
+  });
+
+  it('that ends in the middle of a summary ends it there, and all that the engine gave is billed', async () => {
+    const { url } = await start(`holdOutputTokens: 16, ${budget('0.00022')}`, quick);
+    const client = await SocketClient.connect(url);
+    const input = [{ role: 'user', content: 'hello' }, { type: 'compaction_trigger' }];
+    const { id, status, error, usage } = terminalOf(await client.create({ input })).response;
+    client.close();
+    expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'insufficient_quota' } });
+    const { parts } = await booked(id);
+    const statement = await (await fetch(`${quick.url}/debug/usage.csv`)).text();
+    const produced = Number(new RegExp(`${id}[^"]*",\\d+,(\\d+),`).exec(statement)?.[1]);
+    expect(parts).toMatchObject([{ purpose: 'compaction', tokens: { output: produced } }]);
+    expect(produced).toBeGreaterThan(0);
+    expect(usage?.output_tokens).toBe(produced);
   });
 
   it('in shadow mode only says so', async () => {

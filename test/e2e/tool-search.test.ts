@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectBoth, type Body, type Transport } from '../conformance/transports.js';
 import { harmony } from '@turnpike/formats';
-import { SocketClient, terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
+import { terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
 import { Stand } from './stand.js';
 
 /** Search for tools by the client: called by the model, answered with tools, which can then be called. */
@@ -22,32 +23,20 @@ const TOOLS = [SEARCH, NOTES, { type: 'web_search' }];
 const ASK = { role: 'user', content: 'Use lookup_notes please. [sim calls=2]' };
 
 let stand: Stand;
-let socket: SocketClient;
+let clients: Awaited<ReturnType<typeof connectBoth>>;
 
 beforeAll(async () => {
   stand = await Stand.start(['limits: { replayBytes: 0 }']);
-  socket = await SocketClient.connect(stand.url);
+  clients = await connectBoth(stand);
 });
 afterAll(async () => {
-  socket.close();
+  clients.websocket.close();
   await stand.stop();
 });
 
-type Transport = 'websocket' | 'http';
-
 /** The events of one response, or the one error. */
-async function create(transport: Transport, body: Record<string, unknown>): Promise<WireEvent[]> {
-  if (transport === 'websocket') return socket.create(body);
-  const answer = await fetch(`${stand.url}/v1/responses`, {
-    method: 'POST',
-    body: JSON.stringify({ model: 'sim', stream: true, ...body }),
-  });
-  const text = await answer.text();
-  if (answer.status !== 200) return [JSON.parse(text) as WireEvent];
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('data: '))
-    .map((line) => JSON.parse(line.slice('data: '.length)) as WireEvent);
+function create(transport: Transport, body: Body): Promise<WireEvent[]> {
+  return clients[transport].create(body);
 }
 
 const callsOf = (events: readonly WireEvent[]): WireItem[] =>

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectBoth, TRANSPORTS, type Body } from '../conformance/transports.js';
 import { harmony } from '@turnpike/formats';
 import { App, FAST, startPlatform } from './platform.js';
 import { Recorder } from './recorder.js';
-import { SocketClient, terminalOf, textOf, type WireEvent } from './socket-client.js';
+import { SocketClient, terminalOf, textOf } from './socket-client.js';
 
 /** Structured output: what is completed is what was asked for. */
 const PERSON = {
@@ -18,36 +19,20 @@ const WEATHER = { type: 'function', name: 'get_weather', parameters: { type: 'ob
 const formatOf = (schema: unknown) => ({ format: { type: 'json_schema', name: 'p', strict: true, schema } });
 
 let app: App;
-let socket: SocketClient;
+let clients: Awaited<ReturnType<typeof connectBoth>>;
 
 beforeAll(async () => {
   app = await startPlatform();
-  socket = await SocketClient.connect(app.url);
+  clients = await connectBoth(app);
 });
 afterAll(async () => {
-  socket.close();
+  clients.websocket.close();
   await app.stop();
 });
 
-async function overHttp(body: Record<string, unknown>): Promise<WireEvent[]> {
-  const answer = await fetch(`${app.url}/v1/responses`, {
-    method: 'POST',
-    body: JSON.stringify({ model: 'sim', stream: true, ...body }),
-  });
-  const text = await answer.text();
-  if (answer.status !== 200) return [JSON.parse(text) as WireEvent];
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('data: '))
-    .map((line) => JSON.parse(line.slice('data: '.length)) as WireEvent);
-}
+describe.each(TRANSPORTS)('text.format over %s', (transport) => {
+  const create = (body: Body) => clients[transport].create(body);
 
-const transports: [string, (body: Record<string, unknown>) => Promise<WireEvent[]>][] = [
-  ['websocket', (body) => socket.create(body)],
-  ['http', overHttp],
-];
-
-describe.each(transports)('text.format over %s', (_name, create) => {
   it.each(['low', 'medium', 'high'])('is kept at effort %s', async (effort) => {
     const events = await create({
       input: 'A made-up person.',

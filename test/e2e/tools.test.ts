@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { connectBoth, TRANSPORTS, type Body, type Transport } from '../conformance/transports.js';
 import { harmony } from '@turnpike/formats';
-import { SocketClient, terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
+import { terminalOf, textOf, type WireEvent, type WireItem } from './socket-client.js';
 import { Stand } from './stand.js';
 
 /** What `tool_choice` and its neighbours promise, whatever the model would rather do. */
@@ -22,33 +23,20 @@ const TOOLS = [WEATHER, TRAINS, NOTE, FILES];
 const ASK = 'What is your name? [sim calls=0]';
 
 let stand: Stand;
-let socket: SocketClient;
+let clients: Awaited<ReturnType<typeof connectBoth>>;
 
 beforeAll(async () => {
   stand = await Stand.start();
-  socket = await SocketClient.connect(stand.url);
+  clients = await connectBoth(stand);
 });
 afterAll(async () => {
-  socket.close();
+  clients.websocket.close();
   await stand.stop();
 });
 
-type Transport = 'websocket' | 'http';
-
 /** The events of one response, or the one error. */
-async function create(transport: Transport, body: Record<string, unknown>): Promise<WireEvent[]> {
-  const request = { tools: TOOLS, ...body };
-  if (transport === 'websocket') return socket.create(request);
-  const answer = await fetch(`${stand.url}/v1/responses`, {
-    method: 'POST',
-    body: JSON.stringify({ model: 'sim', stream: true, ...request }),
-  });
-  const text = await answer.text();
-  if (answer.status !== 200) return [JSON.parse(text) as WireEvent];
-  return text
-    .split('\n\n')
-    .flatMap((block) => block.split('\n').filter((line) => line.startsWith('data: ')))
-    .map((line) => JSON.parse(line.slice('data: '.length)) as WireEvent);
+function create(transport: Transport, body: Body): Promise<WireEvent[]> {
+  return clients[transport].create({ tools: TOOLS, ...body });
 }
 
 function isCall({ type }: WireItem): boolean {
@@ -66,7 +54,7 @@ function callEvents(events: readonly WireEvent[]): WireEvent[] {
   );
 }
 
-describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transport) => {
+describe.each(TRANSPORTS)('tool_choice over %s', (transport) => {
   it.each<[string, unknown, Record<string, unknown>]>([
     ['required', 'required', { type: 'function_call', name: 'get_weather' }],
     ['a function', { type: 'function', name: 'get_trains' }, { type: 'function_call', name: 'get_trains' }],
@@ -199,7 +187,7 @@ describe.each<Transport>(['websocket', 'http'])('tool_choice over %s', (transpor
   });
 });
 
-describe.each<Transport>(['websocket', 'http'])('calls over %s', (transport) => {
+describe.each(TRANSPORTS)('calls over %s', (transport) => {
   it.each([
     [{ parallel_tool_calls: false }, 1],
     [{ max_tool_calls: 2 }, 2],

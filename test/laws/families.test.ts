@@ -5,14 +5,15 @@ import { callMadeBy, parseRequest, type Item } from '@turnpike/protocol';
 import { promptOf, Rendering, renderedCodec, RenderingStage, type Rendered } from '@turnpike/rendering';
 import { expectIncremental, Pipeline, stageToken, TurnContext, type TurnItem } from '@turnpike/turns';
 
-/** A real vocabulary that has any control token that is asked for. */
-function vocabulary(): Tokenizer {
+/** A real vocabulary that has any control token that is asked for; a file of its own by its fingerprint. */
+function vocabulary(fingerprint = 'any'): Tokenizer {
   const text = o200kHarmony();
   const controls: string[] = [];
   const literal = (id: number) => controls[id - text.vocabularySize];
   return {
     name: 'any',
     source: 'o200k_harmony',
+    fingerprint,
     vocabularySize: text.vocabularySize + 100,
     encode: (string) => text.encode(string),
     controlId: (token) => {
@@ -167,6 +168,23 @@ describe.each(DIALOG_FAMILIES)('%s', (family) => {
     expect(common(next, ids)).toBeGreaterThanOrEqual(ids.length - opened.length);
     expect(tokenizer.decode(next)).not.toContain('생각');
     expect(tokenizer.decode(next)).toContain('OK');
+  });
+
+  it('renders a chain anew that comes back from a store to another vocabulary in the same file', () => {
+    const ids = [
+      ...format.generationPrompt(undefined),
+      ...tokenizer.encode('sampled'),
+      ...format.stopIds.slice(0, 1),
+    ];
+    const answer = { item: said('sampled'), sampled: { format: format.name, ids: Int32Array.from(ids) } };
+    const node = fold(format, fold(format, undefined, [user('hi')]), [answer]);
+    const { state, ids: stored } = renderedCodec.encode(node.rendered, undefined);
+    const rendered = renderedCodec.decode([{ state, ids: stored }], () => []);
+    const other = familyFormat(family, vocabulary('another'));
+    const next = fold(other, { rendered, items: node.items }, [user('more')]);
+    const anew = fold(other, undefined, [...node.items, user('more')]);
+    expect(next.rendered.format).not.toBe(rendered.format);
+    expect([...next.rendered.body.toIds()]).toEqual([...anew.rendered.body.toIds()]);
   });
 
   it('keeps the three laws of a stage, and comes back from a store', async () => {

@@ -82,7 +82,7 @@ describe('a Redis that was started', () => {
   afterEach(() => client?.disconnect());
   const connect = (url: string, retryStrategy = (times: number): number | null => times * 20) => {
     client?.disconnect();
-    client = new Redis(url, { retryStrategy });
+    client = new Redis(url, { retryStrategy, disconnectTimeout: 100 });
     client.on('error', () => undefined);
     return client;
   };

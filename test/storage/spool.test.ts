@@ -211,6 +211,14 @@ describe.each(KINDS)('a spool before %s', (kind) => {
     expect(knowledge(await loaded(storeOn(db), next))).toEqual(knowledge(next));
   });
 
+  it('is drained before a background response that continues what waits', async () => {
+    const { process, nodes } = await spooled(2);
+    process.isDown = false;
+    const { node: next } = await makeTurn(last(nodes), { input: [user('next')] });
+    expect(await process.store.saveIf(next, () => Promise.resolve(true))).toBe(true);
+    expect(knowledge(await loaded(storeOn(db), next))).toEqual(knowledge(next));
+  });
+
   describe('a response that is deleted while it waits', () => {
     it('never reaches the database, also when the process is killed', async () => {
       const { process, nodes } = await spooled(2);

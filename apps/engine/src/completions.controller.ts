@@ -59,6 +59,12 @@ export class CompletionsController {
     return this.completions.stats.statement();
   }
 
+  /** Which bytes of their connections hold which tokens of the latest streamed answers. */
+  @Get('debug/writes')
+  writes(): object {
+    return this.completions.stats.written.snapshot();
+  }
+
   private refuse(error: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent || response.destroyed) {
       response.destroy();

@@ -58,7 +58,9 @@ export class CompletionsService implements Completions {
     const record = this.account(intake, promptTokens, cachedTokens, request.requestId);
     const text = new CompletionText(this.model.tokenizer, request.skipSpecialTokens);
     const answer = answerContext(this.settings.model, ids, { request, record, text });
-    const sink = request.stream ? new StreamSink(response, answer) : new JsonSink(response, answer);
+    const sink = request.stream
+      ? new StreamSink(response, answer, this.stats)
+      : new JsonSink(response, answer);
     const generation = new Generation(
       output,
       outputEnd(output, request.stopTokenIds, request.maxTokens),

@@ -4,6 +4,7 @@ import { HARMONY, o200kHarmony } from '@turnpike/formats';
 import { EngineClient, readAnswer } from '../testing/client.js';
 import { PromptBuilder, WEATHER_TOOL } from '../testing/conversation.js';
 import { ManualScheduler } from '../testing/manual-scheduler.js';
+import type { WrittenAnswer } from './generation/write-log.js';
 
 const hello = (text = 'Hello there', effort = 'low') => new PromptBuilder({ effort }).user(text).generation();
 
@@ -33,6 +34,20 @@ describe('POST /v1/completions', () => {
       prompt_tokens_details: { cached_tokens: 0 },
     });
     expect(answer.done).toBe(true);
+  });
+
+  it('knows how many bytes of the connection hold how many tokens', async () => {
+    const { ids } = await engine.stream(hello('Bytes'));
+    const written = (await (await fetch(`${engine.url}/debug/writes`)).json()) as WrittenAnswer[];
+    const { bytes, port, writes } = written.at(-1) ?? { bytes: 0, port: 0, writes: [] };
+    expect(port).toBeGreaterThan(0);
+    expect(writes.at(-1)?.[1]).toBe(ids.length);
+    expect(writes.at(-1)?.[0]).toBeLessThanOrEqual(bytes);
+    for (const [index, [end, tokens]] of writes.entries()) {
+      const [before = 0, fewer = 0] = writes[index - 1] ?? [];
+      expect(end).toBeGreaterThan(before);
+      expect(tokens).toBeGreaterThan(fewer);
+    }
   });
 
   it('leaves out what was not asked for', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startLlamaEngine } from '../src/engine.js';
 import { type LlamaContext, type LlamaModel, type LlamaSequence } from '../src/llama/node-llama-cpp.js';
@@ -129,6 +130,16 @@ class FakeSequence implements LlamaSequence {
       yield token;
       given = [token];
     }
+  }
+
+  async saveStateToFile(path: string): Promise<void> {
+    if (this.busy) throw new Error('saved while it was evaluated');
+    writeFileSync(path, JSON.stringify(this.held));
+  }
+
+  async loadStateFromFile(path: string): Promise<void> {
+    if (this.busy) throw new Error('loaded while it was evaluated');
+    this.held = JSON.parse(readFileSync(path, 'utf8')) as number[];
   }
 
   async dispose(): Promise<void> {

@@ -4,21 +4,13 @@ import {
   type Conversation,
   type ConversationStore,
 } from '@turnpike/conversation';
-import { ImageLoader, ImagesStage } from '@turnpike/images';
 import { harmony, TokenEncoder } from '@turnpike/formats';
 import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import { mintId, parseRequest, type EventFrame, type Item } from '@turnpike/protocol';
-import { RenderingStage } from '@turnpike/rendering';
-import { CatalogueRouter, Routing, RoutingStage } from '@turnpike/routing';
-import { Sealer } from '@turnpike/sealing';
-import { ValidationStage } from '@turnpike/validation';
-import { configSchema } from '../src/config/schema.js';
-import { stageList } from '../src/stages.js';
-import { testSafety } from './safety.js';
 import { joiningItems } from '../src/turn/conversation-items.js';
 import type { TurnOutcome } from '../src/turn/turn-input.js';
-import { TurnService } from '../src/turn/turn.service.js';
-import { memoryMeter } from './metering.js';
+import type { TurnService } from '../src/turn/turn.service.js';
+import { routerTo, testTurnService } from './turn-service.js';
 
 const TENANT = 'tenant';
 const FORMAT = harmony();
@@ -57,34 +49,12 @@ export class Turns {
         return ids;
       },
     };
-    const { safety, gate } = testSafety();
-    const { meter, hold } = memoryMeter();
-    const router = new CatalogueRouter([
-      { model: 'm', engineModel: 'm', format: FORMAT, contextTokens: 100_000, engine },
-    ]);
-    const stages = stageList({
-      validation: new ValidationStage(),
-      routing: new RoutingStage(router),
-      images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
-      safety,
-      rendering: new RenderingStage({
-        formatToken: Routing,
-        encoder: () => counting,
-        today: () => '2026-01-31',
-      }),
-      hold,
+    this.#service = testTurnService({
+      responses: this.responses,
+      conversations: this.conversations,
+      router: routerTo(engine),
+      encoder: counting,
     });
-    const sealer = new Sealer([Buffer.alloc(32, 1)]);
-    this.#service = new TurnService(
-      stages,
-      this.responses,
-      this.conversations,
-      sealer,
-      gate,
-      meter,
-      configSchema.parse({}),
-      router,
-    );
   }
 
   /** A new conversation with these messages of the user. */

@@ -36,11 +36,19 @@ describe('a ring with keys', () => {
     for (const [tenant, key] of [
       ['team-b', 'ci'],
       ['team-a', 'gone'],
-      ['local', 'open'],
+      ['team-a', 'open'],
+      ['local', 'gone'],
     ] as const) {
       expect(() => ring.holderOf(tenant, key)).toThrow(new ApiError('invalid_api_key'));
     }
-    expect(new KeyRing([]).holderOf('local', 'open')).toBe(OPEN_PRINCIPAL);
+  });
+
+  it('goes on with what was taken while there were none, and with nothing more', () => {
+    for (const each of [new KeyRing([]), ring]) expect(each.holderOf('local', 'open')).toBe(OPEN_PRINCIPAL);
+    expect(() => ring.holderOf('local', 'open', 'admin')).toThrow(ApiError);
+    expect(() => ring.current(OPEN_PRINCIPAL)).toThrow(new ApiError('invalid_api_key'));
+    const named = new KeyRing([hashed('open', 'team-a', 'sk-open')]);
+    expect(() => named.holderOf('local', 'open')).toThrow(new ApiError('invalid_api_key'));
   });
 
   it('is not open', () => {

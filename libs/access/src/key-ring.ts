@@ -140,13 +140,16 @@ export class KeyRing {
   }
 
   /**
-   * Who holds a key now, for what was asked for with it and waited meanwhile, perhaps in another process.
+   * Who holds a key now, for what was asked for with it and waited meanwhile, perhaps in another process. What an open server
+   * took without a key goes on once there are keys: nobody has revoked anything of whom it was taken from.
    * @param key its id
    * @throws ApiError invalid_api_key once it is revoked, expired or gone; insufficient_permissions
    */
   holderOf(tenant: string, key: string, scope: Scope = 'inference'): Principal {
-    if (this.open && tenant === OPEN_PRINCIPAL.tenant && key === OPEN_PRINCIPAL.key) return OPEN_PRINCIPAL;
-    const hashes = this.#hashesOf.get(key) ?? this.#configured.get(key) ?? [];
+    const known = this.#hashesOf.get(key) ?? this.#configured.get(key);
+    const isOpen = tenant === OPEN_PRINCIPAL.tenant && key === OPEN_PRINCIPAL.key;
+    if (known === undefined && isOpen) return demand(OPEN_PRINCIPAL, scope);
+    const hashes = known ?? [];
     const now = hashes
       .map((hash) => this.#find(hash))
       .find((each) => each?.tenant === tenant && each.key === key);

@@ -1,11 +1,27 @@
 import { ApiError } from '@turnpike/protocol';
+import type { Fields } from './read-values.js';
 
 /**
- * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang: "context
- * length"; llama-server: "available context size", `exceed_context_size_error`; TensorRT-LLM: "max_seq_len"; hosted ones:
- * `context_length_exceeded`.
+ * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang and Ollama:
+ * "context length"; llama-server: "available context size", `exceed_context_size_error`; TensorRT-LLM: "max_seq_len",
+ * "max_num_tokens", "maximum input length"; TGI: "`inputs` tokens + `max_new_tokens` must be <="; hosted ones:
+ * `context_length_exceeded`, "prompt is too long", "maximum prompt length", "reduce the length of the messages".
  */
-const CONTEXT_OVERFLOW = /context[ _](?:length|size|window)|maximum model length|max_seq_len/i;
+const CONTEXT_OVERFLOW = new RegExp(
+  [
+    'context[ _](?:length|size|window)',
+    'maximum (?:model|prompt|input|sequence) length',
+    'max_(?:seq_len|num_tokens|input_len)',
+    '`inputs` (?:tokens \\+|must have less)',
+    '(?:prompt|input) is too long',
+    'input token count',
+    'reduce the length of',
+  ].join('|'),
+  'i',
+);
+
+/** Statuses that blame the request, and not the engine or its address. */
+const REFUSALS = new Set([400, 413, 422]);
 
 /** When to try an overloaded engine again, in seconds: its queue is short of one turn, not of an outage. */
 const OVERLOAD_RETRY_SECONDS = 1;
@@ -16,6 +32,7 @@ const MAX_RETRY_SECONDS = 300;
  * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which
  * belongs neither in a log nor in front of another client.
  * @param retryAfter the answer's header of that name; a date in it is passed over
+ * @returns engine_refused for a request that is at fault: it says nothing of how the engine is
  */
 export function errorOfBody(status: number, body: string, retryAfter?: string): ApiError {
   const cause = new Error(`the engine answered with status ${status}`);
@@ -24,7 +41,7 @@ export function errorOfBody(status: number, body: string, retryAfter?: string): 
     return new ApiError('context_length_exceeded', { param: 'input', cause });
   }
   if (status === 429 || status === 503) return overloaded(cause, retryAfter);
-  return new ApiError('engine_error', { cause });
+  return new ApiError(REFUSALS.has(status) ? 'engine_refused' : 'engine_error', { cause });
 }
 
 function overloaded(cause: Error, header: string | undefined): ApiError {
@@ -41,6 +58,17 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   server_is_overloaded: 503,
   slow_down: 503,
 };
+
+/**
+ * Looks whether an event, or a whole answer, is an error: servers, and what stands in front of them, put those into a 200 in two
+ * shapes.
+ * @throws ApiError when it is one
+ */
+export function refuseError(event: Fields): void {
+  const { error, object } = event;
+  if (error !== undefined && error !== null) throw errorOfObject(error);
+  if (object === 'error') throw errorOfObject(event);
+}
 
 /** The error for an error object inside a 200 stream. */
 export function errorOfObject(error: unknown): ApiError {

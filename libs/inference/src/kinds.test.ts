@@ -1,6 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { HARMONY, o200kHarmony } from '@turnpike/formats';
-import { llamaServerApi, sglangApi, tensorrtLlmApi, vllmGenerateApi } from '../testing/engine-apis.js';
+import {
+  llamaServerApi,
+  sglangApi,
+  tensorrtLlmApi,
+  vllmApi,
+  vllmGenerateApi,
+} from '../testing/engine-apis.js';
 import { sse } from '../testing/fake-engine.js';
 import {
   answering,
@@ -25,6 +31,7 @@ const llama = () => llamaServerApi(tokenizer, [STOP]);
 /** Every kind of server, told by its own list of models. */
 const APIS = [
   ['vllm /inference/v1/generate', () => vllmGenerateApi()],
+  ['vllm /v1/completions', () => vllmApi()],
   ['sglang /generate', () => sglangApi()],
   ['sglang /generate', () => sglangApi({ incremental: true })],
   ['llama-server /completion', llama],

@@ -73,7 +73,7 @@ describe('a server that takes messages', () => {
     const { server, client } = await setUp();
     server.refuses.set('messages', 'The messages are invalid: temperature');
     const { error } = await drain(client, request({ temperature: 0.5 }));
-    expect(codeOf(error)).toBe('engine_error');
+    expect(codeOf(error)).toBe('engine_refused');
     server.refuses.clear();
     server.play([delta({ content: 'a' }, 'stop')]);
     await drain(client, request({ temperature: 0.5 }));

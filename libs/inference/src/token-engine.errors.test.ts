@@ -8,38 +8,28 @@ afterEach(cleanUp);
 
 describe('failures of the engine', () => {
   it.each<[string, number, string, string]>([
+    ['a bad request', 400, '{"error":{"message":"bad"}}', 'engine_refused'],
     [
-      'vLLM, prompt too long',
-      400,
-      '{"error":{"message":"This model\'s maximum context length is 10 tokens."}}',
-      'context_length_exceeded',
+      'FastAPI, a field that it does not know',
+      422,
+      '{"detail":[{"type":"extra_forbidden"}]}',
+      'engine_refused',
     ],
     [
-      'vLLM, prompt too long',
+      'llama-server, foreign ids',
       400,
-      '{"message":"The decoder prompt (length 9) is longer than the maximum model length of 5."}',
-      'context_length_exceeded',
+      '{"error":{"message":"Prompt contains invalid tokens"}}',
+      'engine_refused',
     ],
-    [
-      'llama-server, prompt too long',
-      400,
-      '{"error":{"message":"the request exceeds the available context size"}}',
-      'context_length_exceeded',
-    ],
-    [
-      'SGLang, prompt too long',
-      400,
-      '{"message":"The input is longer than the model\'s context length"}',
-      'context_length_exceeded',
-    ],
-    ['a bad request', 400, '{"error":{"message":"bad"}}', 'engine_error'],
+    ['llama-server, loading', 503, '{"error":{"type":"unavailable_error"}}', 'server_is_overloaded'],
+    ['no key', 401, '{}', 'engine_error'],
     ['a wrong address', 404, 'Not Found', 'engine_error'],
     ['too many requests', 429, '', 'server_is_overloaded'],
     ['a crash', 500, 'Traceback: secret', 'engine_error'],
     ['a gateway without an engine', 502, '<html>', 'engine_error'],
     ['an engine that is full', 503, '{}', 'server_is_overloaded'],
     ['a page instead of a stream', 200, '<html>', 'engine_error'],
-    ['an error with status 200', 200, '{"object":"error","message":"…","code":400}', 'engine_error'],
+    ['an error with status 200', 200, '{"object":"error","message":"…","code":400}', 'engine_refused'],
     [
       'an overload with status 200',
       200,
@@ -54,6 +44,37 @@ describe('failures of the engine', () => {
     expect([chunks, codeOf(error)]).toEqual([[], code]);
     expect((error as ApiError).message).not.toMatch(/secret|127\.0\.0\.1|status/);
     expect((error as ApiError).retryAfter).toBe(code === 'server_is_overloaded' ? 1 : undefined);
+  });
+
+  it.each([
+    "This model's maximum context length is 10 tokens. However, you requested 12 tokens.",
+    'The decoder prompt (length 9) is longer than the maximum model length of 5.',
+    "The input (9 tokens) is longer than the model's context length (5 tokens).",
+    "Requested token count exceeds the model's maximum context length of 5 tokens.",
+    'the request exceeds the available context size, try increasing it',
+    'exceed_context_size_error',
+    'The sum of prompt length (9.0), query length (0) should not exceed max_num_tokens (5)',
+    'Prompt length (9) exceeds maximum input length (5).',
+    'default_max_tokens (-4) should be greater than 0, max_seq_len (5) - prompt length (9)',
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 5. Given: 9 `inputs` tokens',
+    'Input validation error: `inputs` must have less than 5 tokens. Given: 9',
+    'input length exceeds the context length',
+    'Trying to keep the first 9 tokens when context the overflows. However, the model is loaded with context length of only 5 tokens',
+    'prompt is too long: 9 tokens > 5 maximum',
+    "This model's maximum prompt length is 5 but the request contains 9 tokens.",
+    'The input token count (9) exceeds the maximum number of tokens allowed (5).',
+    'Please reduce the length of the messages or completion.',
+    'Prompt contains 9 tokens, too large for model with 5 maximum context length',
+    'Input is too long for requested model.',
+  ])('a prompt that does not fit, in the words of engines: %s', async (message) => {
+    for (const status of [400, 422]) {
+      const { client } = await setUp(({ response }) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message }));
+      });
+      expect(codeOf((await drain(client)).error)).toBe('context_length_exceeded');
+    }
+    const inside = await answering(sse({ error: { message, code: 400 } }));
+    expect(codeOf((await drain(inside.client)).error)).toBe('context_length_exceeded');
   });
 
   it.each([

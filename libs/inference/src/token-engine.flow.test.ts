@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { begin, sse, tokens } from '../testing/fake-engine.js';
-import { NEVER, REQUEST, cleanUp, drain, setUp } from '../testing/harness.js';
+import { NEVER, REQUEST, cleanUp, clientFor, drain, onCleanUp, setUp } from '../testing/harness.js';
 
 afterEach(cleanUp);
 
@@ -35,6 +37,29 @@ describe('the end by the client', () => {
     const { error } = await drain(client, REQUEST, controller.signal);
     expect((error as Error).name).toBe('AbortError');
     await engine.requests[0]?.aborted;
+  });
+
+  it('while the server is asked what it is ends that wait, and nothing is sent behind it', async () => {
+    const asked: (string | undefined)[] = [];
+    const leaving = new AbortController();
+    const reason = new Error('the client left');
+    let answer: () => void = () => undefined;
+    const server = createServer(({ method, url }, response) => {
+      asked.push(`${method} ${url}`);
+      answer = () => response.end('{"data":[{"id":"m","owned_by":"sglang"}]}');
+      leaving.abort(reason);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onCleanUp(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const client = clientFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { kind: 'auto' });
+    expect((await drain(client, REQUEST, leaving.signal)).error).toBe(reason);
+    answer();
+    // What was learnt is of use to the next one.
+    expect((await client.capabilities()).api).toBe('sglang /generate');
+    expect(asked).toEqual(['GET /v1/models']);
   });
 
   it('before it has begun sends nothing', async () => {

@@ -49,7 +49,7 @@ export class TokenEngine {
 
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
     signal.throwIfAborted();
-    const dialect = await this.#dialect();
+    const dialect = await unlessAborted(this.#dialect(), signal);
     const id = randomUUID();
     /** Whether the server may be at work on it, and has not been told to stop. */
     let running = true;
@@ -120,6 +120,15 @@ export class TokenEngine {
       ),
     });
   }
+}
+
+/** The same, given up when the signal ends. @throws the signal's reason */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', leave, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }
 
 function isStream({ headers }: EngineAnswer): boolean {

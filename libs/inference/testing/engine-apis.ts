@@ -26,6 +26,30 @@ export function vllmGenerateApi(options: { keepsFinish?: boolean } = {}): Engine
   };
 }
 
+/** vLLM's `/v1/completions`: the first event repeats the prompt, and `max_tokens` would be 16. */
+export function vllmApi(): EngineApi {
+  return {
+    path: '/v1/completions',
+    promptField: 'prompt',
+    owner: 'vllm',
+    refuse: ({ max_tokens: most, return_token_ids: says }) =>
+      most === undefined || says !== true ? { message: 'max_tokens would be 16' } : undefined,
+    *stream({ played, prompt, cached }) {
+      const { ids, finish = 'stop', hangs } = played;
+      for (const [index, id] of ids.entries()) {
+        const isLast = index === ids.length - 1 && hangs !== true && finish !== null;
+        const echo = index === 0 ? { prompt_token_ids: prompt } : {};
+        const end = { finish_reason: isLast ? finish : null, stop_reason: isLast ? id : null };
+        yield sse({ choices: [{ index: 0, text: 'x', ...end, ...echo, token_ids: [id] }] });
+      }
+      if (hangs === true || finish === null) return;
+      const details = { prompt_tokens_details: { cached_tokens: cached } };
+      const usage = { prompt_tokens: prompt.length, completion_tokens: ids.length, ...details };
+      yield sse({ choices: [], usage }, '[DONE]');
+    },
+  };
+}
+
 /** SGLang: ids are all those so far, or with `--incremental-streaming-output` those that are new. */
 export function sglangApi(options: { incremental?: boolean; chunk?: number } = {}): EngineApi {
   const { incremental = false, chunk = 2 } = options;

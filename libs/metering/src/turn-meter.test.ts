@@ -165,6 +165,26 @@ describe('a turn', () => {
     ]);
   });
 
+  it('that another engine takes over has only what that one did, beside what was before', () => {
+    const { turn } = metered();
+    void turn.dispatch({ ...DISPATCH, image: 7 });
+    void turn.take(5);
+    void turn.dispatch({ ...DISPATCH, engine: 'down', prompt: 900, read: 30, image: 2 });
+    turn.requested();
+    turn.counted(800);
+    void turn.take(60);
+    turn.failedOver();
+    void turn.dispatch({ ...DISPATCH, engine: 'up', prompt: 140, read: 35, image: 3 });
+    turn.requested();
+    void turn.take(6);
+    turn.finished();
+    expect(turn.settle({ ...END, usage: {} })).toMatchObject({
+      engine: 'up',
+      partial: false,
+      parts: [{ prompt: 140, tokens: { input: 135, output: 11, image: 10 } }],
+    });
+  });
+
   it('whose prompts the engine counts itself has its counts, zero among them', () => {
     const { turn } = metered();
     void turn.dispatch({ ...DISPATCH, purpose: 'compaction', prompt: 500, read: 500 });

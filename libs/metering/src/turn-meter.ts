@@ -35,8 +35,8 @@ interface Part {
   /** Tokens of the longest prompt. */
   prompt: number;
   readonly tokens: Counts;
-  /** Of the prompts before the last one. */
-  readonly earlier: number;
+  /** The same before the last request. */
+  readonly earlier: { readonly prompt: number; readonly tokens: TokenCounts };
   /** Tokens of the last prompt, as they stand in `tokens`; undefined where only what is new in it does. */
   read: number | undefined;
 }
@@ -111,11 +111,12 @@ export class TurnMeter {
    * @throws JournalFull; BudgetExceeded
    */
   dispatch({ purpose, prompt, read, image, engine, route }: Dispatch): void | Promise<void> {
-    const { prompt: earlier, tokens } = this.#parts.get(purpose) ?? { prompt: 0, tokens: { ...NO_TOKENS } };
+    const earlier = this.#parts.get(purpose) ?? { prompt: 0, tokens: NO_TOKENS };
+    const tokens = { ...earlier.tokens };
     const part = {
-      prompt: Math.max(earlier, prompt),
+      prompt: Math.max(earlier.prompt, prompt),
       tokens,
-      earlier,
+      earlier: { prompt: earlier.prompt, tokens: earlier.tokens },
       read: read === prompt ? read : undefined,
     };
     this.#parts.set(purpose, part);
@@ -146,12 +147,12 @@ export class TurnMeter {
     this.#unfinished--;
   }
 
-  /** An engine that was asked gave nothing, and another one is asked in its place: only what that one does is counted. */
-  failedOver(read: number): void {
+  /** Another engine is asked in place of the last one, which failed: only what that one does is counted. */
+  failedOver(): void {
     const part = this.#parts.get(this.#current);
     if (part !== undefined) {
-      part.tokens.input = Math.max(0, part.tokens.input - read);
-      part.prompt = part.earlier;
+      part.prompt = part.earlier.prompt;
+      Object.assign(part.tokens, part.earlier.tokens);
     }
     this.#unfinished = 0;
   }
@@ -160,7 +161,7 @@ export class TurnMeter {
   counted(prompt: number): void {
     const part = this.#parts.get(this.#current);
     if (part === undefined) throw new Error('a prompt was counted by an engine that was not asked');
-    part.prompt = Math.max(part.earlier, prompt);
+    part.prompt = Math.max(part.earlier.prompt, prompt);
     if (part.read === undefined) return;
     part.tokens.input += prompt - part.read;
     part.read = prompt;
@@ -190,7 +191,7 @@ export class TurnMeter {
   /** A warm-up has read so much; no engine is called for one. */
   warmedUp(prompt: number, image: number, route: Pick<Dispatch, 'engine' | 'route'>): void {
     const tokens = { ...NO_TOKENS, input: prompt, image };
-    this.#parts.set('warm_up', { prompt, tokens, earlier: 0, read: prompt });
+    this.#parts.set('warm_up', { prompt, tokens, earlier: { prompt: 0, tokens: NO_TOKENS }, read: prompt });
     this.#route = route;
   }
 

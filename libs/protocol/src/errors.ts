@@ -108,6 +108,7 @@ export const ERRORS = {
   server_error: [500, 'server_error', 'The server had an error while processing your request.'],
   server_restarted: [500, 'server_error', 'The server restarted before the response was complete.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
+  engine_refused: [502, 'server_error', 'The inference engine does not take this request.'],
   engine_timeout: [504, 'server_error', 'The inference engine was silent for too long.'],
   tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
   invalid_answer: [502, 'server_error', "The model's answer is not what 'text.format' asks for."],

@@ -82,6 +82,12 @@ describe('a watched engine', () => {
     expect(failing.circuits.at(-1)).toBe('closed');
   });
 
+  it('is not blamed for requests that it refuses: others would get no engine because of them', async () => {
+    const { engine, run, circuits } = watch([], new ApiError('engine_refused'));
+    for (let request = 0; request < 9; request++) await run();
+    expect([engine.standing, circuits]).toEqual(['ready', []]);
+  });
+
   it('that begins every answer and ends none is unwell, too', async () => {
     const { engine, run, clock } = watch([CHUNK], new ApiError('engine_error'));
     for (let request = 0; request < 5; request++) await run();

@@ -121,7 +121,7 @@ function outcomeOf(thrown: unknown): Outcome {
   if (!(thrown instanceof ApiError)) return 'failed';
   if (thrown.code === 'engine_unavailable') return 'unreachable';
   if (thrown.code === 'server_is_overloaded') return 'overloaded';
-  return thrown.status < 500 ? 'refused' : 'failed';
+  return thrown.code === 'engine_refused' || thrown.status < 500 ? 'refused' : 'failed';
 }
 
 /** What an outcome says of the engine. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TurnItem } from '@turnpike/turns';
 import type { ItemKind } from './categories.js';
 import { NearPhrases } from './near-phrases.js';
-import { NOTHING_READ, type Carry, type Hit, type Scanner } from './scanner.js';
+import { copied, NOTHING_READ, type Carry, type Hit, type Scanner } from './scanner.js';
 import { LEAD, withFlags, type SafetyHead, type SafetyState } from './state.js';
 import { itemTexts } from './texts.js';
 import type { Finding } from './verdict.js';
@@ -77,10 +77,10 @@ export class ChainFold {
       const { carries, hits } = this.#scanner.scan(text, [carry]);
       carry = carries[0] ?? NOTHING_READ;
       this.#characters += text.length;
-      found.push(...this.#judge(hits, kind, path, near));
+      this.#judge(hits, kind, path, near, 0, found);
+      this.#texts.push({ kind, text, path });
     }
-    this.#texts.push(...texts);
-    this.#findings.push(...found);
+    for (const finding of found) this.#findings.push(finding);
     const flags = withFlags(
       [],
       found.map(({ category }) => category),
@@ -96,7 +96,7 @@ export class ChainFold {
     const alone = new Set(this.#scanner.scan(lead, [NOTHING_READ]).hits.map(({ rule }) => rule));
     const { hits } = this.#scanner.scan(lead, [head.carry]);
     const fresh = hits.filter(({ rule, part }) => part === -1 && !alone.has(rule));
-    this.#findings.push(...this.#judge(fresh, 'instructions', path, this.#near));
+    this.#judge(fresh, 'instructions', path, this.#near, 0, this.#findings);
   }
 
   /** What is known behind everything that was added. */
@@ -117,7 +117,8 @@ export class ChainFold {
     for (const { kind, text, path: field, apart } of texts) {
       digest.update(`${kind} ${text.length} `).update(text);
       const at = `${path}${field}`;
-      found.push(...(apart ? this.#apart(text, kind, at) : this.#text(text, kind, at)));
+      const { hits, before } = apart ? this.#apart(text) : this.#text(text, kind);
+      this.#judge(hits, kind, at, this.#near, before, found);
       if (refusable && !(apart && PLAIN_ID.test(text))) this.#texts.push({ kind, text, path: at });
     }
     const said = texts.filter(({ apart }) => !apart);
@@ -125,7 +126,8 @@ export class ChainFold {
       const ends = said.map(({ text }) => text.slice(-this.#windowSize)).join('');
       this.#window = (this.#window + ends + SEPARATOR).slice(-this.#windowSize);
     }
-    if (refusable) this.#findings.push(...found);
+    // One by one: there may be more than a call takes arguments.
+    if (refusable) for (const finding of found) this.#findings.push(finding);
     const flags = withFlags(
       this.#state.flags,
       found.map(({ category }) => category),
@@ -133,7 +135,7 @@ export class ChainFold {
     this.#state = { ...this.#state, chain: digest.digest('base64url'), flags };
   }
 
-  #text(text: string, kind: ItemKind, path: string): Finding[] {
+  #text(text: string, kind: ItemKind): { hits: readonly Hit[]; before: number } {
     const behind = [this.#carries.chain ?? NOTHING_READ, this.#carries[kind] ?? NOTHING_READ];
     const { carries, hits, units } = this.#scanner.scan(text, behind);
     const [chain = NOTHING_READ, own = NOTHING_READ] = carries;
@@ -141,34 +143,39 @@ export class ChainFold {
     this.#carries[kind] = own;
     this.#characters += text.length;
     const { units: before, lead } = this.#state;
-    const findings = this.#judge(hits, kind, path, this.#near, before);
     this.#state = {
       ...this.#state,
       units: before + units,
       lead: lead.length >= LEAD ? lead : copied((lead + text.slice(0, LEAD)).slice(0, LEAD)),
     };
-    return findings;
+    return { hits, before };
   }
 
   /** What is by itself: the texts around it go on from each other. */
-  #apart(text: string, kind: ItemKind, path: string): Finding[] {
+  #apart(text: string): { hits: readonly Hit[]; before: number } {
     const { hits } = this.#scanner.scan(text, [NOTHING_READ]);
     this.#characters += text.length;
-    return this.#judge(hits, kind, path, this.#near, this.#state.units);
+    return { hits, before: this.#state.units };
   }
 
-  #judge(hits: readonly Hit[], kind: ItemKind, path: string, near: NearPhrases, before = 0): Finding[] {
-    return hits.flatMap((hit): Finding[] => {
+  /** Adds what hits in one text mean: each rule once. */
+  #judge(
+    hits: readonly Hit[],
+    kind: ItemKind,
+    path: string,
+    near: NearPhrases,
+    before: number,
+    found: Finding[],
+  ): void {
+    const broken = new Set<number>();
+    for (const hit of hits) {
       const rule = this.#scanner.rules.rules[hit.rule];
       const action = rule?.actions[kind];
-      if (rule === undefined || action === undefined || action === 'off') return [];
-      if (hit.part !== -1 && !near.complete(hit, rule, before + hit.at)) return [];
-      return [{ by: rule.id, category: rule.category, action, kind, path, how: hit.how }];
-    });
+      if (rule === undefined || action === undefined || action === 'off') continue;
+      if (hit.part !== -1 && !near.complete(hit, rule, before + hit.at)) continue;
+      if (broken.has(hit.rule)) continue;
+      broken.add(hit.rule);
+      found.push({ by: rule.id, category: rule.category, action, kind, path, how: hit.how });
+    }
   }
-}
-
-/** A string of its own: a part of another one keeps all of that in memory. */
-function copied(text: string): string {
-  return Buffer.from(text, 'utf16le').toString('utf16le');
 }

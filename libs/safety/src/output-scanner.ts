@@ -2,9 +2,10 @@ import { isCallHeader, type OutputEvent, type OutputHeader } from '@turnpike/for
 import { Automaton } from './automaton.js';
 import type { Category, ItemKind } from './categories.js';
 import { DROPPED, foldedForm, foldedUnit, isHighSurrogate, isLowSurrogate } from './fold.js';
-import { MAX_RUN, MIN_RUN, openRun } from './hidden.js';
 import { NearPhrases } from './near-phrases.js';
-import { pairForm, Scanner, tailOf, type Hit } from './scanner.js';
+import { OpenEnd } from './open-end.js';
+import { NOTHING_READ, pairForm, Scanner, type Hit, type Place } from './scanner.js';
+import { MAX_RUN, MIN_RUN } from './runs.js';
 import type { RuleSet } from './rule-set.js';
 import type { Finding } from './verdict.js';
 
@@ -36,9 +37,10 @@ export class OutputScanner {
   /** What is not released yet. */
   #open: Extract<OutputEvent, { kind: 'open' }> | undefined;
   #text = '';
-  /** The end of what was read, and how much of it has been looked at for more than words. */
-  #tail = '';
-  #seen = 0;
+  /** What was read has been looked at for more than words up to here; what was not, as it may go on. */
+  #place: Place = NOTHING_READ;
+  #ahead = '';
+  readonly #openEnd = new OpenEnd();
   #blocked = false;
   #most = 0;
 
@@ -98,7 +100,7 @@ export class OutputScanner {
   /** Looks through a text that nothing is shown of before its end. */
   whole(text: string): void {
     this.take([{ kind: 'text', text }]);
-    if (!this.#blocked) this.#look(this.#tail.length);
+    if (!this.#blocked) this.#look(this.#ahead.length);
   }
 
   #begin(event: Extract<OutputEvent, { kind: 'open' }>): void {
@@ -114,14 +116,15 @@ export class OutputScanner {
   #feed(text: string, shown: OutputEvent[]): void {
     this.#text += text;
     this.#scan(text);
-    if (this.#blocked || !this.#look(openEnd(this.#tail))) return;
+    if (this.#blocked || !this.#look(this.#ahead.length - this.#openEnd.length)) return;
+    // What goes on for longer is data.
+    while (this.#ahead.length > MAX_RUN) if (!this.#look(MAX_RUN + 1)) return;
     this.#release(this.#holdFrom(), shown);
-    this.#trim();
     this.#most = Math.max(this.#most, this.#text.length);
   }
 
   #end(event: OutputEvent, shown: OutputEvent[]): void {
-    if (!this.#look(this.#tail.length)) return;
+    if (!this.#look(this.#ahead.length)) return;
     this.#release(this.#read, shown);
     if (this.#open !== undefined) shown.push(this.#open);
     this.#open = undefined;
@@ -144,7 +147,8 @@ export class OutputScanner {
       this.#high = unit;
       this.#read += 1;
     }
-    this.#tail += text;
+    this.#ahead += text;
+    this.#openEnd.add(text);
   }
 
   #step(unit: number): void {
@@ -165,22 +169,17 @@ export class OutputScanner {
   }
 
   /**
-   * Looks at the tail for what is more than words, up to what may still go on.
+   * Looks for what is more than words, in so many characters of what is ahead.
    * @returns whether nothing was found that may not be shown
    */
-  #look(end: number): boolean {
-    if (end > this.#seen) {
-      for (const hit of this.#scanner.look(this.#tail.slice(0, end), this.#seen)) this.#found(hit);
-      this.#seen = end;
+  #look(count: number): boolean {
+    if (count > 0) {
+      const { place, hits } = this.#scanner.look(this.#ahead.slice(0, count), this.#place);
+      for (const hit of hits) this.#found(hit);
+      this.#place = place;
+      this.#ahead = this.#ahead.slice(count);
     }
     return !this.#blocked;
-  }
-
-  /** Forgets what nothing can go on from. */
-  #trim(): void {
-    const kept = tailOf('', this.#tail);
-    this.#seen = Math.max(0, this.#seen - (this.#tail.length - kept.length));
-    this.#tail = kept;
   }
 
   #found(hit: Hit): void {
@@ -207,8 +206,7 @@ export class OutputScanner {
     if (!holds) return this.#read;
     const units = folded.held[this.#folded] ?? 0;
     const place = units === 0 ? this.#read : (this.#places[(this.#units - units) % MOST_HELD] ?? this.#read);
-    const open = openEnd(this.#tail);
-    const run = this.#tail.length - open;
+    const run = this.#openEnd.length;
     const isHeld = run >= this.#heldRun && run < MAX_RUN;
     return Math.min(
       this.#read - (exact.held[this.#exact] ?? 0),
@@ -229,16 +227,6 @@ export class OutputScanner {
     this.#text = this.#text.slice(count);
     this.#released += count;
   }
-}
-
-/** Where what a text ends with may still go on: a run of letters and digits, or a number with its separators. */
-function openEnd(text: string): number {
-  let at = openRun(text);
-  const isNumber = (unit: number) => (unit >= 48 && unit <= 57) || unit === 32 || unit === 45;
-  let number = text.length;
-  while (number > 0 && isNumber(text.charCodeAt(number - 1))) number -= 1;
-  if (/\d/.test(text.slice(number))) at = Math.min(at, number);
-  return at;
 }
 
 function kindOf(header: OutputHeader): ItemKind {

@@ -1,7 +1,8 @@
 import type { ArtifactCodec, TurnItem } from '@turnpike/turns';
 import { shownItems } from '@turnpike/turns';
 import type { Category, ItemKind } from './categories.js';
-import { MOST_TAIL, tailOf, type Carry } from './scanner.js';
+import { MAX_RUN } from './runs.js';
+import { NOTHING_READ, type Carry, type Scanner } from './scanner.js';
 import { LEAD, type SafetyHead, type SafetyState } from './state.js';
 import { itemTexts } from './texts.js';
 import type { VisibleText } from './visible-text.js';
@@ -19,12 +20,19 @@ interface KeptState {
   readonly headFlags?: readonly Category[] | undefined;
 }
 
+/** Characters of a chain that say where its scan stands: a line that is too long to say anything, or less. */
+const READ_AGAIN = MAX_RUN + 1;
+
 const NO_IDS = new Int32Array(0);
 
 /**
  * How a store keeps {@link SafetyState}: without a word of what was said.
  */
-export function safetyCodec(windowSize: number, empty: SafetyState): ArtifactCodec<SafetyState> {
+export function safetyCodec(
+  windowSize: number,
+  empty: SafetyState,
+  scanner: Scanner | undefined,
+): ArtifactCodec<SafetyState> {
   return {
     version: 1,
     empty,
@@ -48,12 +56,17 @@ export function safetyCodec(windowSize: number, empty: SafetyState): ArtifactCod
     decode(records, history) {
       const state = records.at(-1)?.state as KeptState;
       const texts = shownTexts(history());
-      const tails = tailsOf(texts, Object.keys(state.carries));
+      const ends = endsOf(texts, Object.keys(state.carries));
       const carries = Object.entries(state.carries).map(([key, [exact, folded]]) => {
-        return [key, { exact, folded, tail: tails.get(key) ?? '' } satisfies Carry] as const;
+        const place = scanner?.placeBehind(ends.get(key) ?? '') ?? NOTHING_READ;
+        return [key, { ...place, exact, folded } satisfies Carry] as const;
       });
       const [digest, exact, folded] = state.head;
-      const head: SafetyHead = { digest, carry: { exact, folded, tail: '' }, flags: state.headFlags ?? [] };
+      const head: SafetyHead = {
+        digest,
+        carry: { ...NOTHING_READ, exact, folded },
+        flags: state.headFlags ?? [],
+      };
       return {
         policy: state.policy,
         chain: state.chain,
@@ -87,18 +100,18 @@ function leadOf(texts: readonly VisibleText[]): string {
 }
 
 /** The ends of the chain and of the texts of each kind: read from the last text on, as far as they reach. */
-function tailsOf(items: readonly (readonly VisibleText[])[], keys: readonly string[]): Map<string, string> {
+function endsOf(items: readonly (readonly VisibleText[])[], keys: readonly string[]): Map<string, string> {
   const ends = new Map<string, string>(keys.map((key) => [key, '']));
   for (const texts of items.toReversed()) {
     for (const { kind, text } of texts.toReversed()) {
       for (const key of ['chain', kind]) {
         const end = ends.get(key);
-        if (end !== undefined && end.length < MOST_TAIL) ends.set(key, text.slice(-MOST_TAIL) + end);
+        if (end !== undefined && end.length < READ_AGAIN) ends.set(key, text.slice(-READ_AGAIN) + end);
       }
     }
-    if ([...ends.values()].every((end) => end.length >= MOST_TAIL)) break;
+    if ([...ends.values()].every((end) => end.length >= READ_AGAIN)) break;
   }
-  return new Map([...ends].map(([key, end]) => [key, tailOf('', end)] as const));
+  return ends;
 }
 
 function windowOf(items: readonly (readonly VisibleText[])[], size: number): string {

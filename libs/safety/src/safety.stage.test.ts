@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseItem, type Item } from '@turnpike/protocol';
+import { parseItem, type Item, type ResponseRequest } from '@turnpike/protocol';
 import { expectIncremental, TurnContext, type TurnItem } from '@turnpike/turns';
 import type { ClassifierRequest } from './classifier.js';
 import { safetyPolicy } from './policy.js';
 import { foldChain, given, message, REQUEST, testRules, written } from './testing/chain.js';
 import { MARKER } from './testing/marker.js';
-import { SafetyStage } from './safety.stage.js';
+import { parseRulePack } from './rule-pack.js';
+import { RuleSet } from './rule-set.js';
+import { SafetyStage, type SafetyDecision } from './safety.stage.js';
 import { ContentBlocked } from './verdict.js';
 
 function stage(options: Partial<Parameters<typeof safetyPolicy>[0]> = {}): SafetyStage {
@@ -324,6 +326,37 @@ describe('very many items', () => {
     const read = advance(many('b'), controller.signal);
     controller.abort(new Error('gone'));
     await expect(read).rejects.toThrow('gone');
+  });
+});
+
+describe('very many texts', () => {
+  it('of a head are read', () => {
+    const values = Array.from({ length: 200_000 }, () => 'a');
+    const tool = {
+      type: 'function' as const,
+      name: 'f',
+      parameters: { properties: { a: { enum: values } } },
+    };
+    const head = (last: string) => {
+      const tools = [{ ...tool, description: last }] as unknown as ResponseRequest['tools'];
+      return { request: { tools, toolsKey: last } };
+    };
+    const { work } = foldChain(stage(), [[given('hi')]], head('b'));
+    expect(work.get('characters_classified')).toBeGreaterThan(200_000);
+    expect(() => foldChain(stage(), [[given('hi')]], head(MARKER))).toThrow('content policy');
+  });
+
+  it('and findings in them: each rule is reported once for a text', () => {
+    const rule = { id: 'r', category: 'hate', all: ['red', 'blue'], action: 'flag' };
+    const rules = new RuleSet([parseRulePack({ name: 'p', rules: [rule] }, 'p')]);
+    const decisions: SafetyDecision[] = [];
+    const policy = safetyPolicy({ rules, window: 0, failure: 'closed' });
+    const safety = new SafetyStage({ policy, onDecision: (decision) => decisions.push(decision) });
+    const { state } = foldChain(safety, [[given('red blue '.repeat(100_000)), given('red')]]);
+    expect(state.flags).toEqual(['hate']);
+    expect(decisions.map(({ findings }) => findings.map(({ path }) => path))).toEqual([
+      ['input[0].content[0].text', 'input[1].content[0].text'],
+    ]);
   });
 });
 

@@ -34,7 +34,7 @@ export interface SafetyDecision {
   readonly texts: readonly string[];
 }
 
-/** Items that are read without a pause: of the dearest, which are looked at with what came before, some 10 ms. */
+/** Items that are read without a pause. */
 const SLICE_ITEMS = 64;
 
 export interface SafetyStageOptions {
@@ -64,7 +64,7 @@ export class SafetyStage implements TurnStage<SafetyState> {
     this.#policy = policy;
     this.#onDecision = onDecision;
     this.scanner = policy && new Scanner(policy.rules);
-    this.codec = safetyCodec(policy?.window ?? 0, this.#off);
+    this.codec = safetyCodec(policy?.window ?? 0, this.#off, this.scanner);
   }
 
   /** Version of the policy; undefined where input is not looked at. */

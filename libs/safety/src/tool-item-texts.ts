@@ -1,4 +1,4 @@
-import { SILENT_FIELDS, type ToolItem } from '@turnpike/protocol';
+import { isSilentField, type ToolItem } from '@turnpike/protocol';
 import type { ItemKind } from './categories.js';
 import { addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
 
@@ -17,15 +17,12 @@ const USUAL: ReadonlySet<string> = new Set(
  * are given all of it as JSON: so fields that nobody knows are read as well, and their names.
  */
 export function toolItemTexts(item: ToolItem, kind: ItemKind, texts: VisibleText[]): void {
-  // What a program gave is a text; the result of a generated image is the image.
-  const isShown = (name: string) =>
-    name === 'result' ? item.type === 'program_output' : !SILENT_FIELDS.has(name);
   const read = (value: unknown, path: string): void => {
     if (typeof value === 'string') addText(value, kind, path, texts);
     else if (Array.isArray(value)) value.forEach((each, index) => read(each, `${path}[${index}]`));
     else if (typeof value === 'object' && value !== null) {
       for (const [name, each] of Object.entries(value)) {
-        if (!isShown(name)) continue;
+        if (isSilentField(item, name)) continue;
         const at = `${path}.${name}`;
         if (!USUAL.has(name)) addText(name, kind, at, texts);
         if (JSON_FIELDS.has(name) && typeof each === 'object') collectJson(each, kind, at, texts);

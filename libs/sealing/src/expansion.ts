@@ -1,4 +1,4 @@
-import { parseInput } from '@turnpike/protocol';
+import { jsonOf, parseInput, parseJson } from '@turnpike/protocol';
 import type { Expansion } from '@turnpike/turns';
 
 /** First byte: no packed ids begin with it, because the name of their format has a length. */
@@ -6,7 +6,7 @@ const MARK = 0;
 
 /** What a sealed item stands for, as bytes. */
 export function packExpansion({ items, replaces }: Expansion): Uint8Array {
-  return Buffer.concat([Uint8Array.of(MARK), Buffer.from(JSON.stringify({ replaces, items }))]);
+  return Buffer.concat([Uint8Array.of(MARK), Buffer.from(jsonOf({ replaces, items }))]);
 }
 
 /**
@@ -16,7 +16,7 @@ export function packExpansion({ items, replaces }: Expansion): Uint8Array {
 export function unpackExpansion(bytes: Uint8Array): Expansion | undefined {
   if (bytes[0] !== MARK) return undefined;
   try {
-    const { replaces, items } = JSON.parse(Buffer.from(bytes.subarray(1)).toString()) as Record<
+    const { replaces, items } = parseJson(Buffer.from(bytes.subarray(1)).toString()) as Record<
       string,
       unknown
     >;

@@ -1,5 +1,5 @@
 import { apart, type ChainNode, type ResponseNode, type StoredResponse } from '@turnpike/conversation';
-import { isOutputItem, type Item, type ResponseObject } from '@turnpike/protocol';
+import { isOutputItem, jsonOf, parseStored, type Item, type ResponseObject } from '@turnpike/protocol';
 import type { ArtifactCodec, Expansion, TurnItem } from '@turnpike/turns';
 import { idsFromBytes, idsToBytes } from './ids.js';
 import { ID } from './statements.js';
@@ -63,10 +63,10 @@ export type ItemContent = Pick<ItemRow, 'body' | 'format' | 'ids' | 'expansion'>
 /** An item as columns, as {@link turnItemOf} reads them. */
 export function contentOf({ item, sampled, expansion }: TurnItem): ItemContent {
   return {
-    body: JSON.stringify(item),
+    body: jsonOf(item),
     format: sampled?.format ?? null,
     ids: sampled === undefined ? null : idsToBytes(sampled.ids),
-    expansion: expansion === undefined ? null : JSON.stringify(expansion),
+    expansion: expansion === undefined ? null : jsonOf(expansion),
   };
 }
 
@@ -92,9 +92,9 @@ function artifactRows({ id, parent, artifacts }: ChainNode, codecs: Codecs): Art
 
 export function turnItemOf({ body, format, ids, expansion }: ItemContent): TurnItem {
   return {
-    item: JSON.parse(body) as Item,
+    item: parseStored(body) as Item,
     ...(format !== null && ids !== null && { sampled: { format, ids: idsFromBytes(ids) } }),
-    ...(expansion !== null && { expansion: JSON.parse(expansion) as Expansion }),
+    ...(expansion !== null && { expansion: parseStored(expansion) as Expansion }),
   };
 }
 

@@ -80,12 +80,10 @@ export class SpooledResponseStore implements DatabaseStore {
    * @throws Error when it is in neither
    */
   async save(node: ResponseNode): Promise<void> {
-    const { circuit, spool } = this.#options;
+    const { circuit } = this.#options;
     const pending = this.#store.pending(node);
-    const { parent } = node;
     // Behind one that waits it waits as well: a chain reaches the database in its order.
-    const isBehind = parent !== undefined && spool.get(node.tenant, parent.id) !== undefined;
-    if ((circuit.isDown || isBehind) && (await this.#spool(pending))) return;
+    if ((circuit.isDown || this.#isBehindOne(node)) && (await this.#spool(pending))) return;
     const written = this.#store.write(pending.rows).then(() => this.#store.isKept(pending));
     // It may still fail, or arrive, when nobody waits for it any more.
     written.catch(() => undefined);
@@ -98,8 +96,9 @@ export class SpooledResponseStore implements DatabaseStore {
     if (!(await this.#spool(pending))) await written;
   }
 
-  /** What could not be written is the caller's affair here. */
-  saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
+  /** What could not be written is the caller's affair here, also what it continues. */
+  async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
+    if (this.#isBehindOne(node)) await this.#options.drainer.drain();
     return this.#store.saveIf(node, admit);
   }
 
@@ -109,6 +108,11 @@ export class SpooledResponseStore implements DatabaseStore {
     const deleted = await this.#options.spool.delete(tenant, id);
     this.#drainSoon();
     return deleted;
+  }
+
+  /** Whether it continues a response that waits. */
+  #isBehindOne({ tenant, parent }: ResponseNode): boolean {
+    return parent !== undefined && this.#options.spool.get(tenant, parent.id) !== undefined;
   }
 
   async #spool(pending: PendingResponse): Promise<boolean> {

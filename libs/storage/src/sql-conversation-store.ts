@@ -6,7 +6,7 @@ import type {
   ItemPage,
   ItemQuery,
 } from '@turnpike/conversation';
-import type { Item } from '@turnpike/protocol';
+import { parseStored, type Item } from '@turnpike/protocol';
 import type { TurnItem } from '@turnpike/turns';
 import { sql, type Kysely } from 'kysely';
 import { setImmediate } from 'node:timers/promises';
@@ -281,5 +281,5 @@ function rowOf(conversation: string, position: number, entry: TurnItem): Convers
 }
 
 function itemOf({ body }: { readonly body: string }): Item {
-  return JSON.parse(body) as Item;
+  return parseStored(body) as Item;
 }

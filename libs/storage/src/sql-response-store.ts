@@ -1,5 +1,5 @@
 import type { ChainNode, ResponseNode, ResponseStore, StoredResponse } from '@turnpike/conversation';
-import type { Item } from '@turnpike/protocol';
+import { parseStored, type Item } from '@turnpike/protocol';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { setImmediate } from 'node:timers/promises';
 import { readChain } from './chain.js';
@@ -77,7 +77,7 @@ export class SqlResponseStore implements ResponseStore {
         .where('items.item_id', 'in', wanted.slice(from, from + INSERT_ROWS))
         .execute();
       for (const { item_id, body } of rows)
-        if (item_id !== null) found.set(item_id, JSON.parse(body) as Item);
+        if (item_id !== null) found.set(item_id, parseStored(body) as Item);
     }
     return found;
   }

@@ -27,8 +27,8 @@ export async function answer(platform, print) {
 }
 
 /**
- * Five steps of a tool loop, then a fork from the middle of it: each time the engine has the whole prompt and output of the
- * turn before in its cache. The model is tiny and would rather chat, so it is made to call.
+ * Five steps of a tool loop, then a fork from the middle of it, then both branches: each time the engine has the whole prompt
+ * and output of the turn before in its cache. The model is tiny and would rather chat, so it is made to call.
  */
 export async function toolLoop(platform, print) {
   const session = await Session.open(platform);
@@ -55,6 +55,15 @@ export async function toolLoop(platform, print) {
   const fork = await step('fork of 2', turns[2], { input: outputs(turns[2], 'There is no such note.') });
   // Its tool output begins as the one of step 3 does.
   ok(fork.more >= 0, 'fork');
+  // Neither branch has cost the other one anything; where sequences cannot be copied, what is behind the fork is evaluated anew.
+  const copies = process.platform === 'linux';
+  for (const [name, parent] of [
+    ['step 6', turns[5]],
+    ['fork, on', fork],
+  ]) {
+    const next = await step(name, parent, { input: outputs(parent, 'And then?') });
+    if (copies) equal(next.more, 0, name);
+  }
   session.close();
 }
 

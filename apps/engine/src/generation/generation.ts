@@ -60,7 +60,6 @@ export class Generation {
     this.sent = upTo;
     this.slot.sequence.append(ids);
     this.record.completion_tokens = upTo;
-    this.record.largest_write = Math.max(this.record.largest_write, ids.length);
     this.stats.tokensGenerated += ids.length;
     const ended = upTo === this.end.tokens;
     if (ended) this.record.finish_reason = this.end.finishReason;

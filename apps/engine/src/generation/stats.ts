@@ -1,3 +1,5 @@
+import { WriteLog } from './write-log.js';
+
 /** Requests that are remembered one by one. */
 const REMEMBERED = 100_000;
 /** Of those, how many a snapshot shows. */
@@ -10,8 +12,6 @@ export interface RequestRecord {
   prompt_tokens: number;
   cached_tokens: number;
   completion_tokens: number;
-  /** Most tokens that were written at once. */
-  largest_write: number;
   finish_reason: string | null;
   aborted: boolean;
 }
@@ -32,6 +32,8 @@ export class EngineStats {
   slowBodies = 0;
   /** The request accepted last. */
   last: RequestRecord | undefined;
+  /** How the latest answers were written. */
+  readonly written = new WriteLog();
   /** The latest requests, the oldest first. */
   readonly #latest: RequestRecord[] = [];
 
@@ -43,7 +45,6 @@ export class EngineStats {
       prompt_tokens: promptTokens,
       cached_tokens: cachedTokens,
       completion_tokens: 0,
-      largest_write: 0,
       finish_reason: null,
       aborted: false,
     };
@@ -55,10 +56,10 @@ export class EngineStats {
   /** What the latest requests took, as CSV: a statement to compare bills with. */
   statement(): string {
     const rows = this.#latest.map(
-      ({ request_id, prompt_tokens, completion_tokens, largest_write, finish_reason }) =>
-        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''},${largest_write}\n`,
+      ({ request_id, prompt_tokens, completion_tokens, finish_reason }) =>
+        `"${request_id.replaceAll(/["\r\n]/g, '')}",${prompt_tokens},${completion_tokens},${finish_reason ?? ''}\n`,
     );
-    return ['request_id,prompt_tokens,completion_tokens,finish_reason,largest_write\n', ...rows].join('');
+    return ['request_id,prompt_tokens,completion_tokens,finish_reason\n', ...rows].join('');
   }
 
   snapshot(): object {

@@ -1,7 +1,7 @@
 import { type ServerResponse } from 'node:http';
 import { type TokenSink } from '../generation/generation.js';
 import { type OutputEnd } from '../generation/output-end.js';
-import { type RequestRecord } from '../generation/stats.js';
+import { type EngineStats, type RequestRecord } from '../generation/stats.js';
 import { type AnswerContext } from './answer-context.js';
 import { errorBody } from './errors.js';
 
@@ -9,12 +9,15 @@ import { errorBody } from './errors.js';
 export class StreamSink implements TokenSink {
   private first = true;
   private readonly head: string;
+  private readonly wrote: (tokens: number) => void;
 
   constructor(
     private readonly response: ServerResponse,
     private readonly context: AnswerContext,
+    { written }: Pick<EngineStats, 'written'>,
   ) {
-    const { id, created, model } = context;
+    const { id, created, model, record } = context;
+    this.wrote = written.begin(record.request_id, response);
     this.head = JSON.stringify({ id, object: 'text_completion', created, model }).slice(0, -1);
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -36,9 +39,11 @@ export class StreamSink implements TokenSink {
     const sampled = request.returnTokenIds ? `,"token_ids":[${ids.join(',')}]` : '';
     this.first = false;
     const event = `data: ${this.head},"choices":[${choice.slice(0, -1)}${prompt}${sampled}}]}\n\n`;
-    if (!end) return this.response.write(event);
-    this.response.end(`${event}${request.includeUsage ? this.usageEvent() : ''}data: [DONE]\n\n`);
-    return true;
+    let ready = true;
+    if (!end) ready = this.response.write(event);
+    else this.response.end(`${event}${request.includeUsage ? this.usageEvent() : ''}data: [DONE]\n\n`);
+    this.wrote(ids.length);
+    return ready;
   }
 
   fail(message: string): void {

@@ -4,6 +4,7 @@ import { type EngineClient } from '../../testing/client.js';
 import { counting, EOG, FakeLlama, startFakeLlama } from '../../testing/fake-llama.js';
 import { type GgufSettings } from '../settings.js';
 import { PREFILL_TOKENS } from './llama-generation.js';
+import { sequenceCopy } from './sequence-copy.js';
 
 let engine: EngineClient | undefined;
 afterEach(() => engine?.close());
@@ -12,6 +13,7 @@ async function start(llama: FakeLlama, settings: Partial<GgufSettings> = {}): Pr
   return (engine = await startFakeLlama(llama, settings));
 }
 
+const canCopy = sequenceCopy() !== undefined;
 /** Never ends by itself: byte tokens over and over. */
 const endless = () => 300;
 const cachedOf = (answer: Awaited<ReturnType<EngineClient['stream']>>) =>
@@ -77,8 +79,25 @@ describe('a model from a file, over HTTP', () => {
     }
     const parent = turns[1] ?? [];
     expect(cachedOf(await client.stream([...parent, 341, 342]))).toBe(parent.length);
-    // Nothing was evaluated twice: the chain in one sequence, the fork in what was left of it.
-    expect(new Set(llama.evaluations.map(({ sequence }) => sequence)).size).toBe(1);
+    expect(new Set(llama.evaluations.map(({ sequence }) => sequence)).size).toBe(canCopy ? 2 : 1);
+    // Back to the chain: it is all there where the fork got a copy, and else up to where that branched off.
+    const chain = turns[4] ?? [];
+    expect(cachedOf(await client.stream([...chain, 351]))).toBe(canCopy ? chain.length : parent.length);
+  });
+
+  it('keeps side by side what branched off one turn, whichever is gone on with', async () => {
+    const client = await start(new FakeLlama());
+    const root = [311, 312, 313, 314, 315];
+    const begun = [...root, ...(await client.stream(root)).ids];
+    const branches = [];
+    for (const id of [351, 361, 371]) {
+      const answer = await client.stream([...begun, id]);
+      expect(cachedOf(answer)).toBe(begun.length);
+      branches.push([...begun, id, ...answer.ids]);
+    }
+    for (const branch of branches) {
+      expect(cachedOf(await client.stream([...branch, 381]))).toBe(canCopy ? branch.length : begun.length);
+    }
   });
 
   it('counts what the engine had to evaluate, not what was hoped for', async () => {

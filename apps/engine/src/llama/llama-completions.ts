@@ -14,6 +14,7 @@ import { LlamaGeneration } from './llama-generation.js';
 import { LlamaText } from './llama-text.js';
 import { type LoadedModel } from './load-model.js';
 import { type LlamaModel } from './node-llama-cpp.js';
+import { sequenceCopy } from './sequence-copy.js';
 import { SequencePool } from './sequence-pool.js';
 
 /** Completions of a model that llama.cpp runs. */
@@ -26,7 +27,7 @@ export class LlamaCompletions implements Completions {
     private readonly name: string,
     private readonly loaded: LoadedModel,
   ) {
-    this.pool = new SequencePool(loaded.context, loaded.sequences);
+    this.pool = new SequencePool(loaded.context, loaded.sequences, sequenceCopy());
   }
 
   answer(body: Buffer, response: ServerResponse): void {
@@ -50,7 +51,7 @@ export class LlamaCompletions implements Completions {
       model,
       stats: this.stats,
       record,
-      sink: request.stream ? new StreamSink(response, context) : new JsonSink(response, context),
+      sink: request.stream ? new StreamSink(response, context, this.stats) : new JsonSink(response, context),
       signal,
       drained: () => once(response, 'drain', { signal }).catch(() => undefined),
     });

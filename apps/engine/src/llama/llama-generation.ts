@@ -89,7 +89,6 @@ export class LlamaGeneration {
       }
       if (signal.aborted) return undefined;
       record.completion_tokens++;
-      record.largest_write = 1;
       stats.tokensGenerated++;
       const end = this.endAt(token, record.completion_tokens);
       if (end) record.finish_reason = end.finishReason;

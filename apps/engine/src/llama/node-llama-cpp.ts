@@ -72,6 +72,13 @@ export interface LlamaSequence {
   evaluateWithoutGeneratingNewTokens(tokens: readonly number[]): Promise<void>;
   /** Evaluates the tokens, then samples one after the other. One that is yielded is evaluated when the next is asked for. */
   evaluate(tokens: readonly number[], options: SamplingOptions): AsyncGenerator<number, void, undefined>;
+  /** Writes down what it holds: its tokens, and the cells of its cache. */
+  saveStateToFile(path: string): Promise<unknown>;
+  /**
+   * Holds what another one held.
+   * @param risk a file that another model wrote can end the process
+   */
+  loadStateFromFile(path: string, risk: { readonly acceptRisk: true }): Promise<void>;
   /** Frees its cells and gives its place back to the context. */
   dispose(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { type LlamaContext, type LlamaSequence } from './node-llama-cpp.js';
-import { chooseSequence } from './sequence-choice.js';
+import { chooseSequence, type Choice } from './sequence-choice.js';
+import { type CopySequence } from './sequence-copy.js';
 
 /** A sequence between requests. */
 interface KeptSequence {
@@ -7,6 +8,7 @@ interface KeptSequence {
   tokens: readonly number[];
   opening: number;
   salt: string;
+  settled: boolean;
   /** Resolves when nothing is evaluated in it any more. */
   ready: Promise<void>;
 }
@@ -31,7 +33,7 @@ interface Waiting {
   readonly prompt: readonly number[];
   readonly salt: string;
   readonly signal: AbortSignal;
-  readonly take: (entry: KeptSequence, keep: number) => void;
+  readonly take: (choice: Choice<KeptSequence>) => void;
 }
 
 /** The sequences of a context: each request has one for itself; the next that shares its prefix gets the same. */
@@ -42,13 +44,16 @@ export class SequencePool {
   private readonly running = new Map<KeptSequence, AbortSignal>();
   private readonly queue: Waiting[] = [];
 
+  /** @param copy undefined where sequences cannot be copied */
   constructor(
     private readonly context: LlamaContext,
     count: number,
+    private copy: CopySequence | undefined,
   ) {
     for (let i = 0; i < count; i++) {
       const sequence = context.getSequence();
-      this.idle.push({ sequence, tokens: [], opening: 0, salt: '', ready: Promise.resolve() });
+      const ready = Promise.resolve();
+      this.idle.push({ sequence, tokens: [], opening: 0, salt: '', settled: false, ready });
     }
   }
 
@@ -58,12 +63,13 @@ export class SequencePool {
   }
 
   /**
-   * The sequence that holds most of the prompt, cut to what they share. Requests are served in their order.
+   * A sequence that holds as much of the prompt as any, cut to what they share. Requests are served in their order.
    * @throws the signal's reason when it aborts before; the engine's error when the sequence cannot be cut
    */
   async acquire(prompt: readonly number[], salt: string, signal: AbortSignal): Promise<Lease> {
-    const [entry, keep] = await this.turn(prompt, salt, signal);
+    const { candidate: entry, keep, source } = await this.turn(prompt, salt, signal);
     try {
+      if (source !== undefined) await this.copied(source, entry);
       await entry.ready;
       // Some models evaluate again what is left when a sequence is cut: that counts as well.
       const evaluated = counter(entry.sequence);
@@ -73,6 +79,7 @@ export class SequencePool {
       if (kept < held) await entry.sequence.eraseContextTokenRanges([{ start: kept, end: held }]);
       if (kept < entry.opening || entry.opening === 0) entry.opening = prompt.length;
       entry.salt = salt;
+      entry.settled = false;
       return this.lease(entry, kept, evaluated);
     } catch (error) {
       this.forget(entry);
@@ -81,11 +88,7 @@ export class SequencePool {
   }
 
   /** Waits until it is this request's turn; what it gets is no longer idle. */
-  private turn(
-    prompt: readonly number[],
-    salt: string,
-    signal: AbortSignal,
-  ): Promise<readonly [KeptSequence, number]> {
+  private turn(prompt: readonly number[], salt: string, signal: AbortSignal): Promise<Choice<KeptSequence>> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.queue.splice(this.queue.indexOf(waiting), 1);
@@ -95,9 +98,9 @@ export class SequencePool {
         prompt,
         salt,
         signal,
-        take: (entry, keep) => {
+        take: (choice) => {
           signal.removeEventListener('abort', leave);
-          resolve([entry, keep]);
+          resolve(choice);
         },
       };
       if (signal.aborted) return reject(signal.reason as Error);
@@ -109,14 +112,34 @@ export class SequencePool {
 
   private serve(): void {
     for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
-      const choice = chooseSequence([...this.idle, ...this.leaving()], next.prompt, next.salt);
-      const at = choice ? this.idle.indexOf(choice.candidate) : -1;
+      const { idle } = this;
+      const sequences = { idle, leaving: this.leaving(), copies: this.copy !== undefined };
+      const choice = chooseSequence(sequences, next.prompt, next.salt);
       // Whoever gives a sequence back serves again.
-      if (!choice || at < 0) return;
+      if (!choice || !idle.includes(choice.candidate)) return;
       this.queue.shift();
-      this.idle.splice(at, 1);
+      idle.splice(idle.indexOf(choice.candidate), 1);
+      // Nobody else gets the sequence that is copied from before that is done.
+      if (choice.source !== undefined) idle.splice(idle.indexOf(choice.source), 1);
       this.running.set(choice.candidate, next.signal);
-      next.take(choice.candidate, choice.keep);
+      next.take(choice);
+    }
+  }
+
+  /**
+   * Copies one sequence into another, and gives the first one back. When that fails, the other one is empty, and it is not
+   * tried again: there is too little memory for it.
+   */
+  private async copied(source: KeptSequence, entry: KeptSequence): Promise<void> {
+    try {
+      await Promise.all([source.ready, entry.ready]);
+      await this.copy?.(source.sequence, entry.sequence);
+      entry.opening = source.opening;
+    } catch {
+      this.copy = undefined;
+      entry.ready = this.renew(entry);
+    } finally {
+      this.giveBack(source);
     }
   }
 
@@ -141,6 +164,7 @@ export class SequencePool {
         // A prompt that was left half evaluated is gone on with by the one that repeats it.
         entry.opening = Math.min(entry.opening, entry.tokens.length);
         if (last !== undefined) {
+          entry.settled = true;
           entry.tokens = [...entry.tokens, last];
           entry.ready = sequence.evaluateWithoutGeneratingNewTokens([last]).catch(() => this.renew(entry));
         }

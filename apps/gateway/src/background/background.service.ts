@@ -5,6 +5,7 @@ import type { BackgroundJobs } from '@turnpike/background';
 import type { ResponseStore } from '@turnpike/conversation';
 import {
   ApiError,
+  jsonOf,
   mintId,
   newResponse,
   type Item,
@@ -64,7 +65,7 @@ export class BackgroundService {
         id,
         tenant,
         key,
-        request: JSON.stringify({ ...body, input }),
+        request: jsonOf({ ...body, input }),
         response,
         events: request.stream
           ? queuedEvents(response, request.toolsKey, this.config.limits.echoBytes).map(({ json }) => json)

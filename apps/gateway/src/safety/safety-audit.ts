@@ -32,6 +32,9 @@ const held = new Histogram({
   registers: [registry],
 });
 
+/** Findings of one decision that are written down, so that nobody makes a line of the log as long as they like. */
+const MOST_FINDINGS = 100;
+
 /** Counts decisions and writes them down: what was decided by which rule and where, and no text unless that is asked for. */
 export class SafetyAudit {
   readonly #level: SafetyConfig['audit'];
@@ -57,7 +60,8 @@ export class SafetyAudit {
       tenant,
       state,
       policy,
-      findings: findings.map(shown),
+      findings: findings.slice(0, MOST_FINDINGS).map(shown),
+      ...(findings.length > MOST_FINDINGS && { findings_in_all: findings.length }),
       categories,
     };
     log.info({ ...line, ...text }, 'safety decision');

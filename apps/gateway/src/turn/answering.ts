@@ -210,7 +210,7 @@ export class Answering {
       });
       if (moved !== undefined) {
         this.#chain.become(moved);
-        money.failedOver(read);
+        money.failedOver();
         // In another format the same conversation has another length.
         result = await this.#sampleOnce(Math.max(0, read + this.#chain.promptTokens - length));
       }
@@ -295,7 +295,8 @@ export class Answering {
         purpose: 'answer',
         prompt: this.#chain.promptTokens,
         read,
-        image: isFirst ? this.#chain.imageTokens : 0,
+        // Once for a response, whichever engine sees them in the end.
+        image: this.#usage.total_tokens === 0 ? this.#chain.imageTokens : 0,
         ...this.#route(),
       });
       return true;

@@ -60,7 +60,7 @@ export async function summarise(input: SummaryInput): Promise<Summary> {
     if (input.signal.aborted || !(thrown instanceof ApiError)) throw thrown;
     const artifacts = await failover({ ...input, failure: thrown });
     if (artifacts === undefined) throw thrown;
-    input.money.failedOver(0);
+    input.money.failedOver();
     return summariseOnce({ ...input, artifacts });
   }
 }
@@ -108,16 +108,26 @@ async function summariseOnce({
     route: engineModel,
   });
   money.requested();
+  const enough = new AbortController();
   let sampled = 0;
   let used: EngineUsage | undefined;
-  for await (const chunk of generation.chunks(signal)) {
-    sampled += chunk.sampled;
-    await money.take(chunk.sampled);
-    if (money.isExhausted) throw new ApiError('insufficient_quota');
-    if (chunk.finish !== undefined) money.finished();
-    used = chunk.usage ?? used;
-    read(chunk.events);
+  try {
+    for await (const chunk of generation.chunks(AbortSignal.any([signal, enough.signal]))) {
+      if (chunk.finish !== undefined) money.finished();
+      const held = money.take(chunk.sampled);
+      sampled += chunk.sampled;
+      // What the engine had produced when it was stopped is paid for all the same.
+      if (signal.aborted || enough.signal.aborted) continue;
+      used = chunk.usage ?? used;
+      read(chunk.events);
+      if (held !== undefined) await held;
+      if (money.isExhausted) enough.abort();
+    }
+  } catch (thrown) {
+    if (!enough.signal.aborted) throw thrown;
   }
+  signal.throwIfAborted();
+  if (enough.signal.aborted) throw new ApiError('insufficient_quota');
   const theirs = source.countsByEngine ? used?.promptTokens : undefined;
   if (theirs !== undefined) money.counted(theirs);
   read(generation.close('stop'));

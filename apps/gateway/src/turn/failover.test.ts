@@ -1,106 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryConversationStore, MemoryResponseStore } from '@turnpike/conversation';
-import { harmony, TokenEncoder, type Format } from '@turnpike/formats';
-import { ImageLoader, ImagesStage } from '@turnpike/images';
-import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
-import { ApiError, parseRequest, type EventFrame } from '@turnpike/protocol';
-import { Rendering, RenderingStage, type Rendered } from '@turnpike/rendering';
-import { CatalogueRouter, Routing, RoutingStage, type Route } from '@turnpike/routing';
-import { Sealer, unpackSampledIds } from '@turnpike/sealing';
-import { ValidationStage } from '@turnpike/validation';
-import { memoryMeter } from '../../testing/metering.js';
-import { testSafety } from '../../testing/safety.js';
-import { configSchema } from '../config/schema.js';
-import { stageList } from '../stages.js';
-import { TurnService } from './turn.service.js';
+import type { EngineChunk } from '@turnpike/inference';
+import type { Format } from '@turnpike/formats';
+import { ApiError } from '@turnpike/protocol';
+import { Rendering, type Rendered } from '@turnpike/rendering';
+import { Routing, type Route } from '@turnpike/routing';
+import { unpackSampledIds } from '@turnpike/sealing';
+import { ANSWER, BEGINNING, engineOf, format, serviceOf, text } from '../../testing/engine-service.js';
+import { sealer } from '../../testing/turn-service.js';
 
-const format = harmony();
 /** The same family under another name: what it renders is rendered anew. */
 const otherFormat = Object.create(format, { name: { value: 'other' } }) as Format;
-const encoder = new TokenEncoder(format.tokenizer);
-const sealer = new Sealer([Buffer.alloc(32, 1)]);
-const text = (words: string) => [...format.tokenizer.encode(words)];
-
-const THOUGHT = [200005, ...text('analysis'), 200008, ...text('hm'), 200007, 200006, ...text('assistant')];
-const ANSWER: EngineChunk = {
-  ids: [...THOUGHT, 200005, ...text('final'), 200008, ...text('hi'), 200002],
-  finish: 'stop',
-};
-const BEGINNING: EngineChunk = { ids: [200005, ...text('final'), 200008, ...text('hal')] };
-
-/** An engine that gives these chunks and then fails, with the requests it got. */
-function engineOf(name: string, chunks: readonly EngineChunk[], failure?: ApiError) {
-  const requests: GenerateRequest[] = [];
-  const engine: EngineClient = {
-    name,
-    capabilities: () => Promise.reject(new ApiError('engine_unavailable')),
-    async *generate(request) {
-      requests.push(request);
-      yield* chunks;
-      if (failure !== undefined) throw failure;
-    },
-    close: () => Promise.resolve(),
-  };
-  return { engine, requests };
-}
-
-/** A service whose model has these routes, each of them standing in for those before it. */
-function serviceOf(...routes: readonly (Partial<Route> & Pick<Route, 'engine'>)[]) {
-  const router = new CatalogueRouter();
-  const tiers = routes.map((route) => [
-    { route: { model: 'm', engineModel: 'm', format, contextTokens: 10_000, ...route }, weight: 1 },
-  ]);
-  router.replace([{ name: 'm', tiers }]);
-  const { meter, hold } = memoryMeter();
-  const { safety, gate } = testSafety();
-  const stages = stageList({
-    safety,
-    hold,
-    validation: new ValidationStage(),
-    routing: new RoutingStage(router),
-    images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000 }) }),
-    rendering: new RenderingStage({
-      formatToken: Routing,
-      encoder: () => encoder,
-      today: () => '2026-01-31',
-    }),
-  });
-  const store = new MemoryResponseStore(1_000_000);
-  const conversations = new MemoryConversationStore(1_000);
-  const config = configSchema.parse({});
-  const service = new TurnService(stages, store, conversations, sealer, gate, meter, config, router);
-  const signal = new AbortController().signal;
-  const requestOf = (body: Record<string, unknown>) =>
-    parseRequest({ model: 'm', input: 'x', ...body }, 'http');
-  const run = async (body: Record<string, unknown> = {}) => {
-    const frames: EventFrame[] = [];
-    const sink = {
-      send: (batch: readonly EventFrame[]) => void frames.push(...batch),
-      ready: () => undefined,
-    };
-    const { response } = await service.run({ request: requestOf(body), tenant: 't', key: 'k', sink, signal });
-    return { response, types: frames.map(({ type }) => type) };
-  };
-  const compact = () => service.compact(requestOf({}), { tenant: 't', key: 'k' }, signal);
-  return { run, store, compact };
-}
 
 const DOWN = new ApiError('engine_unavailable');
 
 describe('an engine that fails before it has sampled anything', () => {
-  it.each(['engine_unavailable', 'engine_error', 'engine_timeout', 'server_is_overloaded'] as const)(
-    'is replaced, and the other one’s answer is counted alone: %s',
-    async (code) => {
-      const alone = await serviceOf(engineOf('b', [ANSWER])).run();
-      const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
-      const { response, types } = await serviceOf(a, b).run();
-      expect(response.status).toBe('completed');
-      expect(response.usage).toEqual(alone.response.usage);
-      expect(types).toEqual(alone.types);
-      expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
-      expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
-    },
-  );
+  it.each([
+    'engine_unavailable',
+    'engine_error',
+    'engine_refused',
+    'engine_timeout',
+    'server_is_overloaded',
+  ] as const)('is replaced, and the other one’s answer is counted alone: %s', async (code) => {
+    const alone = await serviceOf(engineOf('b', [ANSWER])).run();
+    const [a, b] = [engineOf('a', [{ ids: [] }], new ApiError(code)), engineOf('b', [ANSWER])];
+    const { response, types } = await serviceOf(a, b).run();
+    expect(response.status).toBe('completed');
+    expect(response.usage).toEqual(alone.response.usage);
+    expect(types).toEqual(alone.types);
+    expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+    expect(b.requests[0]?.prompt).toEqual(a.requests[0]?.prompt);
+  });
 
   it('is replaced once', async () => {
     const all = ['a', 'b', 'c'].map((name) => engineOf(name, [], DOWN));
@@ -152,6 +81,53 @@ describe('an engine that fails before it has sampled anything', () => {
     const window = await serviceOf(a, b).compact();
     expect(window.output.at(-1)?.type).toBe('compaction');
     expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
+  });
+
+  it('is replaced at a summary that it had begun, of which only the other one’s is counted and billed', async () => {
+    const [a, b] = [engineOf('a', [BEGINNING], new ApiError('engine_error')), engineOf('b', [ANSWER])];
+    const { compact, records } = serviceOf(a, b);
+    const { usage } = await compact();
+    expect(usage).toMatchObject({
+      input_tokens: b.requests[0]?.prompt.length,
+      output_tokens: ANSWER.ids.length,
+    });
+    expect(records).toMatchObject([
+      {
+        engine: 'b',
+        partial: false,
+        parts: [
+          {
+            purpose: 'compaction',
+            prompt: usage.input_tokens,
+            tokens: { input: usage.input_tokens, output: usage.output_tokens },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('and the other one with it: a summary is counted as far as that one came', async () => {
+    const failing = (name: string, chunks: readonly EngineChunk[]) =>
+      engineOf(name, chunks, new ApiError('engine_error'));
+    const { run, records } = serviceOf(failing('a', [BEGINNING, BEGINNING]), failing('b', [BEGINNING]));
+    const { response } = await run({
+      context_management: [{ type: 'compaction', compact_threshold: 1 }],
+      input: 'many words '.repeat(1_000),
+    });
+    expect(response).toMatchObject({ status: 'failed', usage: { output_tokens: BEGINNING.ids.length } });
+    expect(records).toMatchObject([
+      {
+        engine: 'b',
+        parts: [
+          {
+            tokens: {
+              input: response.usage?.input_tokens,
+              output: BEGINNING.ids.length,
+            },
+          },
+        ],
+      },
+    ]);
   });
 });
 

@@ -9,6 +9,7 @@ import { enginePromptLength } from './engine-prompt.js';
 /** Failures of an engine that another one need not share. */
 const OF_THE_ENGINE: ReadonlySet<ErrorCode> = new Set([
   'engine_error',
+  'engine_refused',
   'engine_unavailable',
   'engine_timeout',
   'server_is_overloaded',

@@ -1,22 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryConversationStore, MemoryResponseStore, type ResponseNode } from '@turnpike/conversation';
-import { harmony, TokenEncoder } from '@turnpike/formats';
-import { ImageLoader, ImagesStage } from '@turnpike/images';
+import { harmony } from '@turnpike/formats';
 import type { EngineChunk, EngineClient, GenerateRequest } from '@turnpike/inference';
 import { ApiError, parseRequest, type EventFrame } from '@turnpike/protocol';
-import { RenderingStage } from '@turnpike/rendering';
-import { CatalogueRouter, Routing, RoutingStage } from '@turnpike/routing';
-import { Sealer } from '@turnpike/sealing';
-import { ValidationStage } from '@turnpike/validation';
-import { configSchema } from '../config/schema.js';
-import { stageList } from '../stages.js';
-import { testSafety } from '../../testing/safety.js';
-import { memoryMeter } from '../../testing/metering.js';
+import { routerTo, testTurnService } from '../../testing/turn-service.js';
 import type { BackgroundTurn, TurnInput } from './turn-input.js';
-import { TurnService } from './turn.service.js';
+import type { TurnService } from './turn.service.js';
 
 const format = harmony();
-const encoder = new TokenEncoder(format.tokenizer);
 
 /** An engine that answers "hi". */
 const engine: EngineClient = {
@@ -51,35 +42,9 @@ class BrokenStore extends MemoryResponseStore {
   }
 }
 
-function service(store: MemoryResponseStore, engine: EngineClient): TurnService {
-  const router = new CatalogueRouter([
-    { model: 'm', engineModel: 'm', format, contextTokens: 10_000, engine },
-  ]);
-  const { safety, gate } = testSafety();
-  const { meter, hold } = memoryMeter();
-  const stages = stageList({
-    validation: new ValidationStage(),
-    routing: new RoutingStage(router),
-    images: new ImagesStage({ routeToken: Routing, loader: new ImageLoader({ maxBytes: 1_000_000 }) }),
-    safety,
-    rendering: new RenderingStage({
-      formatToken: Routing,
-      encoder: () => encoder,
-      today: () => '2026-01-31',
-    }),
-    hold,
-  });
-  const sealer = new Sealer([Buffer.alloc(32, 1)]);
-  return new TurnService(
-    stages,
-    store,
-    new MemoryConversationStore(1_000_000),
-    sealer,
-    gate,
-    meter,
-    configSchema.parse({}),
-    router,
-  );
+function service(responses: MemoryResponseStore, engine: EngineClient): TurnService {
+  const conversations = new MemoryConversationStore(1_000_000);
+  return testTurnService({ responses, conversations, router: routerTo(engine) });
 }
 
 async function run(store: MemoryResponseStore, extra: Partial<TurnInput> = {}, by = engine) {

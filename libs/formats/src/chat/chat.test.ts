@@ -93,6 +93,24 @@ describe('messages', () => {
     ]);
   });
 
+  it('say what tools of other kinds were asked and gave, but no binary data', () => {
+    const items = [
+      { type: 'program', call_id: 'p', code: 'print(6 * 7)' },
+      { type: 'program_output', id: 'po', call_id: 'p', result: '42' },
+      { type: 'image_generation_call', id: 'ig', result: 'aGk=', revised_prompt: 'a cat' },
+    ];
+    const program = {
+      id: 'p',
+      type: 'function',
+      function: { name: 'program', arguments: '{"code":"print(6 * 7)"}' },
+    };
+    expect(messagesOf(items as Item[])).toEqual([
+      { role: 'assistant', tool_calls: [program], content: '' },
+      { role: 'tool', tool_call_id: 'p', content: '{"result":"42"}' },
+      { role: 'assistant', content: 'image_generation_call: {"revised_prompt":"a cat"}' },
+    ]);
+  });
+
   it('show images in their places, and texts alone as strings', () => {
     const parts: Item = {
       type: 'message',

@@ -1,8 +1,8 @@
 import {
   answerOf,
   callMadeBy,
+  isSilentField,
   isToolItem,
-  SILENT_FIELDS,
   type Item,
   type MessageItem,
   type MessagePart,
@@ -123,5 +123,5 @@ function toolItem(item: ToolItem, place: Place): Written {
 
 /** What such an item says, as JSON text. */
 export function said(item: ToolItem): string {
-  return JSON.stringify(item, (key, value: unknown) => (SILENT_FIELDS.has(key) ? undefined : value));
+  return JSON.stringify(item, (key, value: unknown) => (isSilentField(item, key) ? undefined : value));
 }

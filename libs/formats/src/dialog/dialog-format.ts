@@ -88,9 +88,9 @@ export function dialogFormat({ family, tokenizer, dialect, grammar }: DialogForm
   };
 }
 
-/** Ids mean something in one vocabulary alone, so its file is part of the name. */
-export function formatName(family: string, { name, source }: Tokenizer): string {
-  return `${family}/${name}-${createHash('sha256').update(source).digest('hex').slice(0, 8)}`;
+/** Ids mean something in one vocabulary alone, so what that is read from is part of the name; where it is read from is not. */
+export function formatName(family: string, { name, fingerprint }: Tokenizer): string {
+  return `${family}/${name}-${createHash('sha256').update(fingerprint).digest('hex').slice(0, 16)}`;
 }
 
 function takeOver(item: Item, ids: Int32Array, place: DialogPlace, dialect: Dialect, tokenizer: Tokenizer) {

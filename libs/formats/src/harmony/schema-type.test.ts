@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { readJson } from '../json/json-text.js';
+import { treeOf } from '../json/python-text.js';
 import { schemaType } from './schema-type.js';
+
+const typeOf = (schema: unknown) => schemaType(treeOf(schema));
 
 describe('schemaType', () => {
   it.each<[unknown, string]>([
@@ -24,12 +28,12 @@ describe('schemaType', () => {
     [null, 'any'],
     [{ type: 'object' }, '{\n}'],
   ])('%j is %s', (schema, type) => {
-    expect(schemaType(schema)).toBe(type);
+    expect(typeOf(schema)).toBe(type);
   });
 
   it('marks what is not required, in the order of the client', () => {
     const properties = { b: { type: 'string' }, a: { type: 'string' } };
-    expect(schemaType({ type: 'object', properties, required: ['a'] })).toBe('{\nb?: string,\na: string,\n}');
+    expect(typeOf({ type: 'object', properties, required: ['a'] })).toBe('{\nb?: string,\na: string,\n}');
   });
 
   it('quotes defaults that are strings, unless they name an enum value', () => {
@@ -39,7 +43,7 @@ describe('schemaType', () => {
       list: { type: 'array', default: [1, 'x'] },
       nothing: { type: 'string', default: null },
     };
-    expect(schemaType({ type: 'object', properties, required: Object.keys(properties) })).toBe(
+    expect(typeOf({ type: 'object', properties, required: Object.keys(properties) })).toBe(
       '{\ntext: string, // default: "x"\nnamed: "x", // default: x\nlist: Array<any>, // default: [1,"x"]\n' +
         'nothing: string, // default: null\n}',
     );
@@ -51,7 +55,7 @@ describe('schemaType', () => {
       description: 'inner',
       properties: { x: { type: 'number', description: 'an x' } },
     };
-    expect(schemaType({ type: 'object', properties: { inner, rows: { type: 'array', items: inner } } })).toBe(
+    expect(typeOf({ type: 'object', properties: { inner, rows: { type: 'array', items: inner } } })).toBe(
       '{\n// inner\ninner?:     // inner\n{\n    // an x\n    x?: number,\n    },\n' +
         'rows?:     // inner\n{\n    // an x\n    x?: number,\n    }[],\n}',
     );
@@ -64,7 +68,7 @@ describe('schemaType', () => {
       { type: 'integer', nullable: true, default: 3 },
     ];
     const object = (description?: string) =>
-      schemaType({ type: 'object', properties: { p: { title: 'P', oneOf, default: 'a', description } } });
+      typeOf({ type: 'object', properties: { p: { title: 'P', oneOf, default: 'a', description } } });
     const options = ' | "a" | "b" // an enum default: a\n | number | null // default: 3\n,\n}';
     expect(object('shared')).toBe(`{\n// P\n//\n// default: "a"\np?:\n | string\n${options}`);
     expect(object('own')).toBe(`{\n// P\n//\n// own\n// default: "a"\np?:\n | string\n${options}`);
@@ -77,9 +81,17 @@ describe('schemaType', () => {
       { type: 'string', default: 'b' },
       { type: 'number', nullable: true },
     ];
-    expect(schemaType({ oneOf })).toBe(
+    expect(typeOf({ oneOf })).toBe(
       '\n | "a" // first default: "a"\n | string // default: "b"\n | number | null',
     );
-    expect(schemaType({ type: 'array', items: { oneOf: [{ type: 'string' }] } })).toBe('\n | string[]');
+    expect(typeOf({ type: 'array', items: { oneOf: [{ type: 'string' }] } })).toBe('\n | string[]');
+  });
+
+  it('writes numbers as the library does, and keys in their order', () => {
+    const properties =
+      '{"2":{"default":1.0},"1":{"default":[1e-7,1e16,-0.0]},"x":{"default":{"2":100.0,"1":0.50}}}';
+    expect(schemaType(readJson(`{"type":"object","properties":${properties}}`))).toBe(
+      '{\n2?: any, // default: 1.0\n1?: any, // default: [1e-7,1e16,-0.0]\nx?: any, // default: {"2":100.0,"1":0.5}\n}',
+    );
   });
 });

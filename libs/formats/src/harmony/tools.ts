@@ -1,5 +1,6 @@
 import { TOOL_SEARCH, type CustomTool, type Tool } from '@turnpike/protocol';
 import { type CallHeader } from '../format.js';
+import { parametersTree } from '../tools/declarations.js';
 import { FUNCTIONS, namespacesOf, type Declared, type Namespace } from '../tools/namespaces.js';
 import { schemaType } from './schema-type.js';
 
@@ -26,7 +27,7 @@ function toolLines(tool: Declared): string[] {
 }
 
 function functionLine({ name, parameters }: Exclude<Declared, CustomTool>): string {
-  return `type ${name} = (${parameters === undefined ? '' : `_: ${schemaType(parameters)}`}) => any;\n`;
+  return `type ${name} = (${parameters === undefined ? '' : `_: ${schemaType(parametersTree(parameters))}`}) => any;\n`;
 }
 
 /** Harmony has no notation for free text, so a comment says it. */

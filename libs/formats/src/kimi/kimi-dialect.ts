@@ -40,9 +40,11 @@ export class KimiDialect implements Dialect {
     this.reasoning = (text, out) => out.write(think.begin, text, think.end);
   }
 
-  head({ system = DEFAULT_SYSTEM, tools }: DialogHead, out: PieceWriter): void {
+  head({ system, tools }: DialogHead, out: PieceWriter): void {
     if (tools.length > 0) this.#whole('<|im_system|>', 'tool_declare', this.toolsPieces(tools), out);
-    this.developer([system], out);
+    this.developer([system ?? DEFAULT_SYSTEM], out);
+    // The template of Kimi-K2-Instruct has a line feed behind a system message of its own, and nowhere else.
+    if (system === undefined && this.#think === undefined) out.write('\n');
   }
 
   user(content: Content, out: PieceWriter): void {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { type Tool } from '@turnpike/protocol';
 import { type FinishReason, type OutputEvent } from '../format.js';
 import { messagesOf, type ReadMessage } from '../harmony/test-support.js';
@@ -11,6 +12,7 @@ import { TurnParser } from './turn-parser.js';
 export class AnyTokens implements Tokenizer {
   readonly name = 'any';
   readonly source = 'any';
+  readonly fingerprint = 'any';
   readonly vocabularySize = 1_000_000;
   private readonly texts: string[] = [];
   private readonly ids = new Map<string, number>();
@@ -113,4 +115,52 @@ export function brief({ header, text, complete }: ReadMessage): string[] {
     tool_search_call: `search ${name}`,
   }[header.type];
   return [complete ? kind : `${kind} (cut)`, text];
+}
+
+/** What the model was offered. */
+export const TOOLS: Tool[] = [
+  {
+    type: 'function',
+    name: 'add',
+    parameters: {
+      type: 'object',
+      properties: {
+        a: { type: 'integer' },
+        b: { type: ['number', 'null'] },
+        text: { type: 'string' },
+        flag: { type: 'boolean' },
+        list: { type: 'array' },
+      },
+    },
+  },
+  { type: 'custom', name: 'apply_patch' },
+  { type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] },
+];
+
+/** Joins adjacent texts, and leaves out which ids a message has. */
+export function joined(events: readonly OutputEvent[]): unknown[] {
+  const result: OutputEvent[] = [];
+  for (const event of events) {
+    const last = result.at(-1);
+    if (event.kind === 'text' && last?.kind === 'text') last.text += event.text;
+    else result.push({ ...event });
+  }
+  return result.map((event) =>
+    event.kind === 'close' ? { kind: 'close', complete: event.complete } : event,
+  );
+}
+
+/** Cuts a text at random places. */
+export const cuts = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 });
+export function cutBy(sizes: readonly number[]): (text: string) => string[] {
+  return (text) => {
+    const parts: string[] = [];
+    const characters = [...text];
+    for (let at = 0, i = 0; at < characters.length; i++) {
+      const size = sizes[i % sizes.length] ?? 1;
+      parts.push(characters.slice(at, at + size).join(''));
+      at += size;
+    }
+    return parts;
+  };
 }

@@ -62,5 +62,32 @@ export const LOOP: Item[] = [
   output('c3', 'nothing'),
 ];
 
+/** Other turns behind that loop, the last of them to be answered. */
+export const LATER: Item[] = [
+  ...LOOP,
+  reasoning('Enough.'),
+  answer('맑습니다 ☀️'),
+  user('thanks 🙏'),
+  answer('천만에요.'),
+  user('Now search "서울"'),
+];
+
+/** Behind those, another loop: arguments in arguments, and outputs that say nothing. */
+export const LATER_LOOP: Item[] = [
+  ...LATER,
+  reasoning('찾아보자.'),
+  call(
+    'c4',
+    'search',
+    '{"q":"서울 🌆","in":{"나라":["한국",null],"pages":[1,2.5,-3],"deep":{"ok":true,"none":{}}}}',
+  ),
+  output('c4', ''),
+  reasoning('Once more.'),
+  call('c5', 'search', '{"q":"","tags":[]}'),
+  call('c6', 'get_weather', '{"city":"O\'Hare & \\\\ <x>"}'),
+  output('c5', ''),
+  output('c6', '[]'),
+];
+
 /** A plain conversation. */
-export const CHAT: Item[] = [user('hi'), answer('hello 👩‍👩‍👧'), user('bye 한국어')];
+export const CHAT: Item[] = [user(' hi 👋 '), answer('hello 👩‍👩‍👧'), user('bye 한국어')];

@@ -12,6 +12,7 @@ export function vocabularyWith(controls: readonly string[], name = 'test'): Toke
   return {
     name,
     source: 'o200k_harmony',
+    fingerprint: `o200k_harmony ${controls.join(' ')}`,
     vocabularySize: first + controls.length,
     encode: (string) => text.encode(string),
     controlId: (token) => (controls.includes(token) ? first + controls.indexOf(token) : undefined),

@@ -24,6 +24,8 @@ export interface Vocabulary extends MergeRules {
   readonly name: string;
   /** How another thread gets it: a built-in name, or the absolute path of its file. */
   readonly source: string;
+  /** Hash of what it was read from. */
+  readonly fingerprint: string;
   /** Literal by id of the control tokens, whose ids text never becomes. */
   readonly controls: ReadonlyMap<number, string>;
   readonly cutter: Cutter;
@@ -50,6 +52,7 @@ const OTHERS = 2;
 export class BytePairTokenizer implements SteppedTokenizer {
   readonly name: string;
   readonly source: string;
+  readonly fingerprint: string;
   readonly vocabularySize: number;
   private readonly merger: Merger;
   private readonly cache = new PieceCache(CACHED_PIECES);
@@ -70,6 +73,7 @@ export class BytePairTokenizer implements SteppedTokenizer {
     const { table, controls, blanks = new Map<string, number>(), byteFallback } = vocabulary;
     this.name = vocabulary.name;
     this.source = vocabulary.source;
+    this.fingerprint = vocabulary.fingerprint;
     let last = table.size - 1;
     for (const id of [...controls.keys(), ...blanks.values()]) last = Math.max(last, id);
     this.literals = new Map([...[...blanks].map(([text, id]) => [id, text] as const), ...controls]);

@@ -20,6 +20,7 @@ export function cl100k(): SteppedTokenizer {
     instance = new BytePairTokenizer({
       name: 'cl100k',
       source: 'cl100k',
+      fingerprint: 'cl100k',
       table,
       joins: new RankJoins(table),
       controls: new Map(Object.entries(file.special_tokens).map(([text, id]) => [id, text])),

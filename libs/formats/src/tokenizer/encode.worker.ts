@@ -1,12 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { EncodeQueue } from './encode-queue.js';
-import { type EncodeAnswer, type EncodeMessage } from './encode-messages.js';
+import { type EncodeAnswer, type EncodeMessage, type EncoderData } from './encode-messages.js';
 import { packIds } from './packed-ids.js';
 import { openTokenizer } from './vocabularies.js';
 
 /** The thread behind `TokenEncoder`. Between two steps it reads what has arrived: new jobs, and jobs given up. */
-const { vocabulary } = workerData as { vocabulary: string };
+const { vocabulary, fingerprint } = workerData as EncoderData;
 const tokenizer = openTokenizer(vocabulary);
+// Ids of another vocabulary would be another text to the model.
+if (tokenizer.fingerprint !== fingerprint)
+  throw new Error(`${vocabulary} is no longer the vocabulary that the gateway has read at its start`);
 if (parentPort === null) throw new Error('The encoder of a vocabulary runs in a thread');
 const port = parentPort;
 const queue = new EncodeQueue(tokenizer);

@@ -11,7 +11,7 @@ const workerUrl = new URL(
   'data:text/javascript,' +
     encodeURIComponent(`
       import { parentPort, workerData } from 'node:worker_threads';
-      if (workerData.vocabulary !== 'o200k_harmony') throw new Error('wrong vocabulary');
+      if (workerData.vocabulary !== 'o200k_harmony' || workerData.fingerprint !== 'o200k_harmony') throw new Error('wrong vocabulary');
       const dropped = [];
       parentPort.on('message', ({ id, texts }) => {
         if (texts === undefined) return void dropped.push(id);

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { type EncodeAnswer, type EncodeMessage } from './encode-messages.js';
+import { type EncodeAnswer, type EncodeMessage, type EncoderData } from './encode-messages.js';
 import { unpackIds } from './packed-ids.js';
 import { type Tokenizer } from './types.js';
 
@@ -80,7 +80,8 @@ export class TokenEncoder {
 
   private start(): Worker {
     const url = this.options.workerUrl ?? new URL('./encode.worker.js', import.meta.url);
-    const worker = new Worker(url, { workerData: { vocabulary: this.tokenizer.source } });
+    const { source: vocabulary, fingerprint } = this.tokenizer;
+    const worker = new Worker(url, { workerData: { vocabulary, fingerprint } satisfies EncoderData });
     worker.on('message', (answer: EncodeAnswer) => this.take(answer.id)?.resolve(unpackIds(answer)));
     worker.on('error', (error: Error) => this.fail(worker, error));
     worker.on('exit', () => this.fail(worker, new Error('The encoder thread ended')));

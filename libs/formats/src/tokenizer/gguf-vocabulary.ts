@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { BytePairTokenizer } from './byte-pair-tokenizer.js';
 import { PatternCutter, SpaceCutter } from './cutting.js';
@@ -48,6 +49,7 @@ function byteLevel(path: string, metadata: Metadata): SteppedTokenizer {
   return new BytePairTokenizer({
     name: basename(path),
     source: path,
+    fingerprint: fingerprintOf(metadata),
     table: list.table,
     joins: merges(metadata, idOf, isText),
     controls,
@@ -78,6 +80,7 @@ function sentencePiece(path: string, metadata: Metadata): SteppedTokenizer {
   return new BytePairTokenizer({
     name: basename(path),
     source: path,
+    fingerprint: fingerprintOf(metadata),
     table,
     joins: new ScoreJoins(table, numbers(metadata, 'scores', tokens.length)),
     byteFallback,
@@ -102,6 +105,16 @@ function special(
     else if (types[id] === TYPE.userDefined) controls.set(id, token);
   }
   return { controls, blanks };
+}
+
+function fingerprintOf(metadata: Metadata): string {
+  const hash = createHash('sha256');
+  for (const [key, value] of metadata) {
+    hash
+      .update(key)
+      .update(value instanceof Float64Array ? Buffer.from(value.buffer) : JSON.stringify(value));
+  }
+  return hash.digest('hex');
 }
 
 function strings(metadata: Metadata, key: string): readonly string[] {

@@ -57,6 +57,7 @@ export function o200kHarmony(): SteppedTokenizer {
     instance = new BytePairTokenizer({
       name: 'o200k_harmony',
       source: 'o200k_harmony',
+      fingerprint: 'o200k_harmony',
       table,
       joins: new RankJoins(table),
       controls,

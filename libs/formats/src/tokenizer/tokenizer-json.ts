@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
@@ -42,23 +43,29 @@ type TokenizerFile = z.infer<typeof tokenizerFile>;
  * @throws VocabularyError, naming the field, when the file cannot be read or asks for what is not supported.
  */
 export function readTokenizerJson(path: string): SteppedTokenizer {
-  const { file, vocab, merges } = parse(path);
+  const parsed = parse(path);
   try {
-    return build(path, file, vocab, merges);
+    return build(path, parsed);
   } catch (error) {
     if (error instanceof UnsupportedField) throw new VocabularyError(path, error.field, error.message);
     throw error;
   }
 }
 
-function parse(path: string): {
-  file: TokenizerFile;
-  vocab: [string, number][];
-  merges: (string | [string, string])[];
-} {
+interface Parsed {
+  readonly file: TokenizerFile;
+  readonly vocab: readonly [string, number][];
+  readonly merges: readonly (string | [string, string])[];
+  readonly fingerprint: string;
+}
+
+function parse(path: string): Parsed {
   let json: unknown;
+  let fingerprint: string;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    const bytes = readFileSync(path);
+    fingerprint = createHash('sha256').update(bytes).digest('hex');
+    json = JSON.parse(bytes.toString('utf8'));
   } catch (error) {
     throw new VocabularyError(path, undefined, error instanceof Error ? error.message : String(error));
   }
@@ -72,7 +79,7 @@ function parse(path: string): {
     throw new VocabularyError(path, 'model.vocab', 'not a map of tokens to ids');
   if (!Array.isArray(merges) || !merges.every(isMerge))
     throw new VocabularyError(path, 'model.merges', 'not a list of pairs');
-  return { file: parsed.data, vocab: Object.entries(vocab) as [string, number][], merges };
+  return { file: parsed.data, vocab: Object.entries(vocab) as [string, number][], merges, fingerprint };
 }
 
 function isId(value: unknown): boolean {
@@ -84,12 +91,7 @@ function isMerge(value: unknown): value is string | [string, string] {
   return Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 }
 
-function build(
-  path: string,
-  file: TokenizerFile,
-  vocab: readonly [string, number][],
-  merges: readonly (string | [string, string])[],
-): SteppedTokenizer {
+function build(path: string, { file, vocab, merges, fingerprint }: Parsed): SteppedTokenizer {
   const { model } = file;
   const stages = textStages(file.normalizer, file.pre_tokenizer);
   if (stages.byteLevel === (model.byte_fallback === true)) {
@@ -110,6 +112,7 @@ function build(
   return new BytePairTokenizer({
     name: basename(dirname(path)),
     source: path,
+    fingerprint,
     table: list.table,
     joins: joins(merges, idOf, isText),
     byteFallback: list.byteFallback,

@@ -3,6 +3,8 @@ export interface Tokenizer {
   readonly name: string;
   /** How another thread gets this vocabulary: a built-in name, or the absolute path of its file. */
   readonly source: string;
+  /** Hash of what it was read from: vocabularies of one fingerprint give the same ids. */
+  readonly fingerprint: string;
   /** One more than the largest id. */
   readonly vocabularySize: number;
   /**

@@ -52,8 +52,11 @@ export function freeTextArguments(input: string): string {
 
 function parametersOf(tool: Declared): JsonTree {
   if (tool.type === 'custom') return FREE_TEXT_PARAMETERS;
-  const { parameters } = tool;
-  if (parameters === undefined) return NO_PARAMETERS;
+  return tool.parameters === undefined ? NO_PARAMETERS : parametersTree(tool.parameters);
+}
+
+/** Parameters with the numbers and in the order in which they were sent. */
+export function parametersTree(parameters: object): JsonTree {
   const text = parametersTextOf(parameters);
   return (text === undefined ? undefined : readJson(text)) ?? treeOf(parameters);
 }

@@ -1,7 +1,7 @@
 import type { CallTarget, FinishReason, OutputEvent } from '@turnpike/formats';
 import type { MessagePhase } from '@turnpike/protocol';
 import type { EngineUsage } from '../engine-usage.js';
-import { errorOfObject } from '../engine-errors.js';
+import { refuseError } from '../engine-errors.js';
 import type { MessageChunk, MessageFinish, MessageReader } from '../messages.js';
 import { countOf, fieldsOf, type Fields } from '../read-values.js';
 import { saidBy, type Said } from './deltas.js';
@@ -47,11 +47,10 @@ export class ChatReader implements MessageReader {
   }
 
   read(event: Fields): MessageChunk {
-    const { error, choices } = event;
-    if (error !== undefined && error !== null) throw errorOfObject(error);
-    if (event['object'] === 'error') throw errorOfObject(event);
+    refuseError(event);
+    const { choices } = event;
     const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined);
-    if (choice['error'] !== undefined && choice['error'] !== null) throw errorOfObject(choice['error']);
+    refuseError(choice);
     const said = saidBy(fieldsOf(choice['delta'] ?? choice['message']));
     const finish = finishOf(choice['finish_reason']);
     this.#writeText(said);

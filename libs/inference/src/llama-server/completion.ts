@@ -2,7 +2,7 @@ import type { FinishReason } from '@turnpike/formats';
 import type { Dialect, EventReader } from '../dialect.js';
 import type { EngineChunk, GenerateRequest } from '../engine-client.js';
 import type { EngineUsage } from '../engine-usage.js';
-import { errorOfObject } from '../engine-errors.js';
+import { refuseError } from '../engine-errors.js';
 import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-values.js';
 import { withLostIds } from './lost-ids.js';
 
@@ -56,7 +56,7 @@ class LlamaServerReader implements EventReader {
   }
 
   read(event: Fields): EngineChunk {
-    if (event['error'] !== undefined && event['error'] !== null) throw errorOfObject(event['error']);
+    refuseError(event);
     // Its ids mean nothing, and it counts nothing.
     if (event['prompt_progress'] !== undefined) return { ids: [] };
     const { tokenizer, stopIds } = this.#request;

@@ -2,7 +2,7 @@ import type { FinishReason } from '@turnpike/formats';
 import type { Dialect, EventReader } from '../dialect.js';
 import { finishOf } from '../dialect.js';
 import type { EngineChunk, GenerateRequest } from '../engine-client.js';
-import { errorOfBody, errorOfObject } from '../engine-errors.js';
+import { errorOfBody, refuseError } from '../engine-errors.js';
 import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-values.js';
 
 /** SGLang's own `/generate`. Source: sglang/srt/managers/io_struct.py and tokenizer_manager.py. */
@@ -45,27 +45,32 @@ export const sglangGenerate: Dialect = {
 
 /**
  * Events bring all ids so far, or with `--incremental-streaming-output` only those that are new. Which of the two it is
- * can be told from the count beside them.
+ * can be told from the count beside them, and stays so.
  */
 class SglangReader implements EventReader {
   readonly #request: GenerateRequest;
   #taken = 0;
+  #repeats = false;
 
   constructor(request: GenerateRequest) {
     this.#request = request;
   }
 
   read(event: Fields): EngineChunk {
-    if (event['error'] !== undefined && event['error'] !== null) throw errorOfObject(event['error']);
+    refuseError(event);
     const meta = fieldsOf(event['meta_info']);
     const given = idsOf(event['output_ids'], this.#request.tokenizer?.vocabularySize);
     if (given.length === 0 && event['text'] && event['output_ids'] === undefined) throw textWithoutIds();
     const completionTokens = countOf(meta['completion_tokens']);
-    const isNew = this.#taken > 0 && this.#taken + given.length === completionTokens;
+    const count = completionTokens ?? given.length;
+    this.#repeats ||= this.#taken > 0 && given.length > this.#taken && given.length >= count;
+    const isNew = !this.#repeats && this.#taken + given.length <= count;
     const ids = isNew ? given : given.slice(this.#taken);
-    this.#taken += ids.length;
+    const lost = isNew && given.length > 0 ? count - this.#taken - given.length : 0;
+    this.#taken += ids.length + lost;
     return {
       ids,
+      lost: lost > 0 ? lost : undefined,
       finish: reasonOf(meta['finish_reason']),
       usage:
         completionTokens === undefined

@@ -1,8 +1,10 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { begin, sse, tokens } from '../../testing/fake-engine.js';
-import { cleanUp, codeOf, drain, idsOf, NEVER, REQUEST, setUp } from '../../testing/harness.js';
+import { cleanUp, clientFor, codeOf, drain, idsOf, NEVER, REQUEST, setUp } from '../../testing/harness.js';
 import { EngineHttp } from './engine-http.js';
 import { readText } from './read-text.js';
 
@@ -212,6 +214,27 @@ describe('D05: an engine that takes its time', () => {
     const { chunks, error } = await answer;
     expect([idsOf(chunks), codeOf(error)]).toEqual([written === 0 ? [] : [1], 'engine_timeout']);
     await engine.requests[0]?.aborted;
+  });
+
+  it('that is a machine which answers no call is given up soon: nothing has reached it', async () => {
+    // A process that takes no connections, and whose queue of them is full.
+    const script = `const server = require('node:net').createServer().listen(0, '127.0.0.1', 1, () => {
+      require('node:fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    })`;
+    const process = spawn(globalThis.process.execPath, ['-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [port] = (await once(process.stdout, 'data')) as [Buffer];
+    const others = Array.from({ length: 4 }, () => connect(Number(port), '127.0.0.1'));
+    for (const other of others) other.on('error', () => undefined);
+    await settle();
+    const answer = drain(clientFor(`http://127.0.0.1:${String(port)}`, { idleTimeoutMs: 10 * MINUTES }));
+    await settle();
+    await jest.advanceTimersByTimeAsync(5_001);
+    expect(codeOf((await answer).error)).toBe('engine_unavailable');
+    for (const other of others) other.destroy();
+    process.kill('SIGKILL');
   });
 
   it('is not blamed for a consumer that takes its time', async () => {

@@ -1,5 +1,6 @@
-import { Agent as HttpAgent, request as sendHttp, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as sendHttp, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
+import type { Socket } from 'node:net';
 import { ApiError } from '@turnpike/protocol';
 import { AnswerBody } from './answer-body.js';
 import { Watchdog } from './watchdog.js';
@@ -26,6 +27,8 @@ export interface EngineAnswer {
  * found dead. A server that asks for less by its `Keep-Alive` header gets that.
  */
 const KEEP_ALIVE_MS = 4_000;
+/** How long a connection may take to be made, in ms: a machine that is switched off answers no call, and nobody says so. */
+const CONNECT_MS = 5_000;
 /** How long a request may take that nobody waits for, in ms. */
 const NOTICE_MS = 5_000;
 /** How long an engine that is told to stop may take to close the connection from its side, in ms. */
@@ -46,6 +49,8 @@ export class EngineHttp {
   readonly #idleTimeoutMs: number;
   readonly #agent: HttpAgent;
   readonly #send: typeof sendHttp;
+  /** The event of a socket that can be written to. */
+  readonly #connected: 'connect' | 'secureConnect';
 
   constructor({ url, idleTimeoutMs, headers }: EngineHttpOptions) {
     this.#url = url.replace(/\/+$/, '');
@@ -56,6 +61,7 @@ export class EngineHttp {
     const options = { keepAlive: true, timeout: KEEP_ALIVE_MS };
     this.#agent = guarded(secure ? new HttpsAgent(options) : new HttpAgent(options));
     this.#send = secure ? sendHttps : sendHttp;
+    this.#connected = secure ? 'secureConnect' : 'connect';
   }
 
   /**
@@ -123,6 +129,7 @@ export class EngineHttp {
       const watchdog = new Watchdog(this.#idleTimeoutMs, () =>
         request.destroy(new ApiError('engine_timeout')),
       );
+      request.once('socket', (socket) => giveUpConnecting(request, socket, this.#connected));
       let body: AnswerBody | undefined;
       let drain: NodeJS.Timeout | undefined;
       const onAbort = () => {
@@ -159,6 +166,16 @@ export class EngineHttp {
       request.end();
     });
   }
+}
+
+/** Ends a request whose connection is not made in time, as one that has reached nobody. */
+function giveUpConnecting(request: ClientRequest, socket: Socket, connected: string): void {
+  if (!socket.connecting) return;
+  const limit = setTimeout(
+    () => request.destroy(Object.assign(new Error('no connection'), { code: 'ETIMEDOUT' })),
+    CONNECT_MS,
+  );
+  for (const event of [connected, 'close']) socket.once(event, () => clearTimeout(limit));
 }
 
 /**

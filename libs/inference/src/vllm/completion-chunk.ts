@@ -1,6 +1,6 @@
 import type { EngineChunk } from '../engine-client.js';
 import type { EngineUsage } from '../engine-usage.js';
-import { errorOfObject } from '../engine-errors.js';
+import { refuseError } from '../engine-errors.js';
 import { finishOf } from '../dialect.js';
 import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-values.js';
 
@@ -10,9 +10,8 @@ import { countOf, fieldsOf, idsOf, textWithoutIds, type Fields } from '../read-v
  * @throws ApiError when the event is an error inside the stream, has text without its ids, or ids that are none
  */
 export function completionChunk(event: Fields, vocabularySize: number | undefined): EngineChunk {
-  const { error, object, choices, usage } = event;
-  if (error !== undefined && error !== null) throw errorOfObject(error);
-  if (object === 'error') throw errorOfObject(event);
+  refuseError(event);
+  const { choices, usage } = event;
   const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined);
   const ids = idsOf(choice['token_ids'], vocabularySize);
   if (ids.length === 0 && choice['text']) throw textWithoutIds();

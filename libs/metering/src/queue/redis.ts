@@ -8,6 +8,8 @@ export class EvictionError extends Error {
 /** How long one command may take before the batch counts as not delivered, in ms. */
 const COMMAND_MS = 5_000;
 const CONNECT_MS = 5_000;
+/** How long a connection may take to close; ioredis waits as long for one that is closed already, and so does our process. */
+const DISCONNECT_MS = 100;
 
 /** For who adds jobs: fails at once while Redis is away, and keeps nothing in memory. */
 export const PRODUCER = {
@@ -15,10 +17,15 @@ export const PRODUCER = {
   maxRetriesPerRequest: 1,
   commandTimeout: COMMAND_MS,
   connectTimeout: CONNECT_MS,
+  disconnectTimeout: DISCONNECT_MS,
 };
 
 /** For who waits for jobs: however long that takes, and however long Redis is away. */
-export const CONSUMER = { maxRetriesPerRequest: null, connectTimeout: CONNECT_MS };
+export const CONSUMER = {
+  maxRetriesPerRequest: null,
+  connectTimeout: CONNECT_MS,
+  disconnectTimeout: DISCONNECT_MS,
+};
 
 /** @param onError called for every error of the connection, which goes on trying */
 export function connect(
@@ -50,6 +57,7 @@ export async function checkRedis(url: string): Promise<boolean> {
     lazyConnect: true,
     maxRetriesPerRequest: 1,
     connectTimeout: CONNECT_MS,
+    disconnectTimeout: DISCONNECT_MS,
     retryStrategy: () => null,
   });
   redis.on('error', () => undefined);

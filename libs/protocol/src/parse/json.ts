@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.js';
-import { keepToolsText, stringEnd } from './tools-text.js';
+import { stringEnd } from './json-spans.js';
+import { keepItemToolsTexts, keepStoredTexts, keepToolsText } from './tools-text.js';
 
 /** Deepest nesting taken: far beyond any real tool schema, far below what could exhaust a stack. */
 export const MAX_JSON_DEPTH = 256;
@@ -19,7 +20,7 @@ const LONE_SURROGATE_CANDIDATE = /\\u[dD][89a-fA-F]/;
  * @throws ApiError json_too_deep | json_too_many_values | invalid_json
  */
 export function parseJson(text: string): unknown {
-  const toolsText = lookThrough(text);
+  const lost = lookThrough(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -27,48 +28,83 @@ export function parseJson(text: string): unknown {
     throw new ApiError('invalid_json');
   }
   const whole = LONE_SURROGATE_CANDIDATE.test(text) ? wellFormed(value) : value;
-  if (toolsText !== undefined && typeof whole === 'object' && whole !== null && 'tools' in whole) {
-    keepToolsText(whole.tools, toolsText);
-  }
+  if (typeof whole !== 'object' || whole === null) return whole;
+  if (lost.tools !== undefined && 'tools' in whole) keepToolsText(whole.tools, lost.tools);
+  if (lost.ofItems) keepItemToolsTexts(whole, text);
   return whole;
 }
 
 const TOOLS = '"tools"';
 
 /**
+ * What `jsonOf` has written, an item or an object with lists of items, with what tools were declared by.
+ * @throws SyntaxError when it is no JSON
+ */
+export function parseStored(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null || !text.includes(TOOLS)) return value;
+  const lost = lookThrough(text);
+  if (lost.tools !== undefined || lost.ofItems) keepStoredTexts(value, text);
+  return value;
+}
+
+/** Lists of tools whose values will not tell all of their text: see tools-text.ts. */
+interface Lost {
+  /** Text of the list of the object itself. */
+  tools: string | undefined;
+  /** Whether there is one in an item of a list of the object. */
+  ofItems: boolean;
+}
+
+/** How deep the list of a request stands, and of an item in a list of it. */
+const OF_REQUEST = 1;
+const OF_ITEM = 3;
+
+/**
  * Looks at what stands outside of strings, as far as it is within the limits. One pass, no allocation.
- * @returns the text of `tools` where its value will not tell all of it: see tools-text.ts
  * @throws ApiError json_too_deep | json_too_many_values
  */
-function lookThrough(text: string): string | undefined {
+function lookThrough(text: string): Lost {
   let depth = 0;
   let values = 0;
   /** Where the list of tools begins and ends, and whether something in it is lost when it is parsed. */
   let tools = -1;
   let toolsEnd = -1;
   let isLossy = false;
+  /** The same of lists in items. */
+  let isInItem = false;
+  let ofItems = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     const isInTools = tools !== -1 && toolsEnd === -1;
     if (code === 0x22) {
       const end = stringEnd(text, i);
-      if (depth === 1 && end - i === TOOLS.length - 1 && text.startsWith(TOOLS, i)) {
+      const isNameOfTools =
+        (depth === OF_REQUEST || depth === OF_ITEM) &&
+        end - i === TOOLS.length - 1 &&
+        text.startsWith(TOOLS, i);
+      if (isNameOfTools && depth === OF_REQUEST) {
         tools = end + 1;
         toolsEnd = -1;
         isLossy = false;
-      } else if (isInTools && !isLossy) isLossy = isDigit(text.charCodeAt(i + 1));
+      } else if (isNameOfTools && !isInTools) isInItem = true;
+      else if (isInTools && !isLossy) isLossy = isDigit(text.charCodeAt(i + 1));
+      else if (isInItem && !ofItems) ofItems = isDigit(text.charCodeAt(i + 1));
       i = end;
     } else if (code === 0x7b || code === 0x5b) {
       values++;
       depth++;
     } else if (code === 0x7d || code === 0x5d) {
       depth--;
-      if (isInTools && depth === 1) toolsEnd = i + 1;
+      if (isInTools && depth === OF_REQUEST) toolsEnd = i + 1;
+      if (depth <= OF_ITEM) isInItem = false;
     } else if (code === 0x2c) {
       values++;
-      if (isInTools && depth === 1) toolsEnd = i;
+      if (isInTools && depth === OF_REQUEST) toolsEnd = i;
     } else if (isInTools && !isLossy && isDigit(code)) {
       isLossy = !isPlainInteger(text, i);
+    } else if (isInItem && !ofItems && isDigit(code)) {
+      ofItems = !isPlainInteger(text, i);
     }
     if (depth > MAX_JSON_DEPTH) {
       throw new ApiError('json_too_deep', {
@@ -81,9 +117,8 @@ function lookThrough(text: string): string | undefined {
       });
     }
   }
-  if (!isLossy) return undefined;
-  const from = text.indexOf('[', tools);
-  return from === -1 || from >= toolsEnd ? undefined : text.slice(from, toolsEnd);
+  const from = isLossy ? text.indexOf('[', tools) : -1;
+  return { tools: from === -1 || from >= toolsEnd ? undefined : text.slice(from, toolsEnd), ofItems };
 }
 
 function isDigit(code: number): boolean {

@@ -166,8 +166,7 @@ export type ToolItem = { [T in ToolItemType]: Known<z.output<(typeof TOOL_ITEMS)
 
 export const TOOL_ITEM_TYPES = Object.keys(TOOL_ITEMS) as ToolItemType[];
 
-/** Fields of such items, at any depth, that say nothing to a model or hold binary data. No format shows them as they are. */
-export const SILENT_FIELDS: ReadonlySet<string> = new Set([
+const SILENT_FIELDS: ReadonlySet<string> = new Set([
   'type',
   'id',
   'call_id',
@@ -176,6 +175,14 @@ export const SILENT_FIELDS: ReadonlySet<string> = new Set([
   'image_url',
   'file_data',
 ]);
+
+/**
+ * Whether a field of such an item, at any depth, says nothing to a model or holds binary data. No format shows those as they
+ * are. What a program gave is a text; the result of a generated image is the image.
+ */
+export function isSilentField(item: ToolItem, field: string): boolean {
+  return SILENT_FIELDS.has(field) && !(field === 'result' && item.type === 'program_output');
+}
 
 export function isToolItem(item: { readonly type: string }): item is ToolItem {
   return Object.hasOwn(TOOL_ITEMS, item.type);

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { elementsAt, membersAt } from './json-spans.js';
+
 /**
  * What `JSON.parse` loses of a list of tools: the text of numbers (`1.0`, `12345678901234567890`) and the order of keys that
  * look like integers (`{"2":1,"1":2}`). Templates of models write both as they were sent.
@@ -41,76 +44,73 @@ export function keepParametersTexts(tools: readonly object[], text: string): voi
   });
 }
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
+/** Remembers how the lists of tools in the items of an object were written. @param text of the object */
+export function keepItemToolsTexts(value: object, text: string): void {
+  for (const [tools, written] of itemTools(value, text)) keepToolsText(tools, written);
 }
 
-function elementsAt(text: string, start: number): Span[] {
-  const spans: Span[] = [];
-  let at = spaceEnd(text, start) + 1;
-  for (;;) {
-    at = spaceEnd(text, at);
-    if (at >= text.length || text.charAt(at) === ']') return spans;
-    const to = valueEnd(text, at);
-    spans.push({ from: at, to });
-    at = spaceEnd(text, to);
-    if (text.charAt(at) === ',') at++;
+/**
+ * Remembers the parameters of the tools in an item, or in the items of an object.
+ * @param text what {@link jsonOf} wrote of it
+ */
+export function keepStoredTexts(value: object, text: string): void {
+  const own = membersAt(text, text.indexOf('{')).get('tools');
+  const lists = own === undefined ? [] : [[toolsOf(value), text.slice(own.from, own.to)] as const];
+  for (const [tools, written] of [...lists, ...itemTools(value, text)]) {
+    keepParametersTexts(tools, Buffer.from(written).toString());
   }
 }
 
-/** Of two members of one name the last counts, as in `JSON.parse`. */
-function membersAt(text: string, start: number): Map<string, Span> {
-  const members = new Map<string, Span>();
-  let at = spaceEnd(text, start) + 1;
-  for (;;) {
-    at = spaceEnd(text, at);
-    if (at >= text.length || text.charAt(at) === '}') return members;
-    const nameEnd = valueEnd(text, at);
-    const name = JSON.parse(text.slice(at, nameEnd)) as string;
-    const from = spaceEnd(text, spaceEnd(text, nameEnd) + 1);
-    const to = valueEnd(text, from);
-    members.set(name, { from, to });
-    at = spaceEnd(text, to);
-    if (text.charAt(at) === ',') at++;
+/**
+ * JSON of an item, or of an object with a list of tools or of items, in which parameters of tools are written as they were
+ * sent: `parseJson` and `parseStored` remember them from it.
+ */
+export function jsonOf(value: object): string {
+  const lists = Object.values(value).filter((member) => Array.isArray(member));
+  if (!hasKept(value) && !lists.some((list) => list.some(hasKept))) return JSON.stringify(value);
+  const mark = randomUUID();
+  const kept: string[] = [];
+  const json = JSON.stringify(value, (_name, entry: unknown) => {
+    const text = isObject(entry) ? (texts.get(entry) ?? parametersTexts.get(entry)) : undefined;
+    return text === undefined ? entry : `${mark} ${kept.push(text) - 1}`;
+  });
+  return json.replace(
+    new RegExp(`"${mark} (\\d+)"`, 'g'),
+    (_all, index: string) => kept[Number(index)] ?? '',
+  );
+}
+
+/** Whether it has tools of which more is remembered than their values tell. */
+function hasKept(value: unknown): boolean {
+  if (!isObject(value) || !('tools' in value) || !Array.isArray(value.tools)) return false;
+  return (
+    texts.has(value.tools) ||
+    toolsOf(value).some(
+      (tool) =>
+        ('parameters' in tool && isObject(tool.parameters) && parametersTexts.has(tool.parameters)) ||
+        hasKept(tool),
+    )
+  );
+}
+
+/** The lists of tools in items of an object, each with its text. */
+function* itemTools(value: object, text: string): Generator<[tools: readonly object[], text: string]> {
+  const members = new Map(Object.entries(value));
+  for (const [name, { from }] of membersAt(text, text.indexOf('{'))) {
+    const list: unknown = members.get(name);
+    if (name === 'tools' || !Array.isArray(list) || !list.some((item) => toolsOf(item).length > 0)) continue;
+    const spans = elementsAt(text, from);
+    for (const [index, item] of list.entries()) {
+      const tools = toolsOf(item);
+      const span = tools.length === 0 ? undefined : spans[index];
+      const written = span && membersAt(text, span.from).get('tools');
+      if (written !== undefined) yield [tools, text.slice(written.from, written.to)];
+    }
   }
 }
 
-function spaceEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text.charCodeAt(at) <= 0x20) at++;
-  return at;
-}
-
-/** Index behind the value that begins at `from`. */
-function valueEnd(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    const char = text.charAt(at);
-    if (char === '"') {
-      at = stringEnd(text, at);
-      if (depth === 0) return at + 1;
-    } else if (char === '{' || char === '[') depth++;
-    else if (char === '}' || char === ']') {
-      depth--;
-      if (depth === 0) return at + 1;
-      if (depth < 0) return at;
-    } else if (depth === 0 && (char === ',' || char.charCodeAt(0) <= 0x20)) return at;
-  }
-  return text.length;
-}
-
-/** Index of the quote that closes the string opened at `open`; the text's length when it is never closed. */
-export function stringEnd(text: string, open: number): number {
-  let from = open + 1;
-  for (;;) {
-    const quote = text.indexOf('"', from);
-    if (quote === -1) return text.length;
-    let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-    from = quote + 1;
-  }
+function toolsOf(value: unknown): readonly object[] {
+  return isObject(value) && 'tools' in value && Array.isArray(value.tools) ? (value.tools as object[]) : [];
 }
 
 function isObject(value: unknown): value is object {

@@ -31,8 +31,15 @@ const KEYS: readonly KeyForm[] = [
 /** Characters that a random key has at the least: documentation writes keys out of few. */
 const DISTINCT = 12;
 
-/** Whether a run of letters, digits, `+/_-` holds a key. Linear: each prefix is looked for once. */
-export function holdsApiKey(run: string): boolean {
+/** Characters of the shortest. */
+const SHORTEST = Math.min(...KEYS.map(({ prefix, least }) => prefix.length + least));
+
+/**
+ * Whether a run of letters, digits, `+/_-` holds a key. Linear: each prefix is looked for once.
+ * @param from what has been read before it has been seen
+ */
+export function holdsApiKey(run: string, from: number): boolean {
+  if (run.length < SHORTEST) return false;
   return KEYS.some((form) => {
     for (
       let at = run.indexOf(form.prefix);
@@ -41,21 +48,21 @@ export function holdsApiKey(run: string): boolean {
     ) {
       if (at > 0 && ALNUM.test(run.charAt(at - 1))) continue;
       const start = at + form.prefix.length;
-      const body = run.slice(start, start + (form.most ?? MOST_READ));
-      if (body.length >= form.least && isKeyLike(body, form, run.charAt(start + (form.most ?? MOST_READ))))
-        return true;
+      const most = form.most ?? Math.max(form.least, MOST_READ);
+      const body = run.slice(start, start + most);
+      const isNew = start + body.length > from;
+      if (isNew && body.length >= form.least && isKeyLike(body, form, run.charAt(start + most))) return true;
     }
     return false;
   });
 }
 
-/** No key is longer. */
-const MOST_READ = 256;
+/** Characters that tell whether a key of no fixed length is one. */
+const MOST_READ = 64;
 
-function isKeyLike(body: string, { body: allowed, most, least }: KeyForm, behind: string): boolean {
+function isKeyLike(body: string, { body: allowed, most }: KeyForm, behind: string): boolean {
   if (most !== undefined && ALNUM.test(behind)) return false;
-  const read = most === undefined ? body.slice(0, Math.max(least, 64)) : body;
-  return allowed.test(read) && new Set(read).size >= DISTINCT && !/example/i.test(read);
+  return allowed.test(body) && new Set(body).size >= DISTINCT && !/example/i.test(body);
 }
 
 const PEM_HEADER = 'PRIVATE KEY-----';
@@ -64,14 +71,18 @@ const BEFORE_KEY = 200;
 /** Base64 characters of one line. */
 const KEY_LINE = 40;
 
-/** Whether the text has a private key in PEM. */
-export function holdsPrivateKey(text: string): boolean {
+/**
+ * Whether the text has a private key in PEM.
+ * @param from one that is told by what ends before has been seen
+ */
+export function holdsPrivateKey(text: string, from: number): boolean {
   for (let at = text.indexOf(PEM_HEADER); at !== -1; at = text.indexOf(PEM_HEADER, at + PEM_HEADER.length)) {
     if (!text.slice(Math.max(0, at - 32), at).includes('-----BEGIN ')) continue;
+    const begin = at + PEM_HEADER.length;
     let run = 0;
-    for (const character of text.slice(at + PEM_HEADER.length, at + PEM_HEADER.length + BEFORE_KEY)) {
-      run = /[A-Za-z0-9+/]/.test(character) ? run + 1 : 0;
-      if (run >= KEY_LINE) return true;
+    for (let next = begin; next < text.length && next < begin + BEFORE_KEY; next += 1) {
+      run = /[A-Za-z0-9+/]/.test(text.charAt(next)) ? run + 1 : 0;
+      if (run >= KEY_LINE && next >= from) return true;
     }
   }
   return false;

@@ -1,4 +1,4 @@
-import { parseItem, type Item, type ResponseRequest } from '@turnpike/protocol';
+import { parseItem, parseRequest, type Item, type ResponseRequest } from '@turnpike/protocol';
 import { TurnContext, type TurnItem, type WorkUnit } from '@turnpike/turns';
 import { parseRulePack, readRulePack } from '../rule-pack.js';
 import { RuleSet } from '../rule-set.js';
@@ -34,28 +34,10 @@ export interface Chain {
 }
 
 /** A request of which nothing is looked at. */
-export const REQUEST: ResponseRequest = {
-  model: 'm',
-  input: [],
-  tools: [],
-  toolsKey: '[]',
-  toolChoice: 'auto',
-  parallelToolCalls: true,
-  reasoning: {},
-  text: { format: { type: 'text' } },
-  include: [],
-  store: false,
-  generate: true,
-  background: false,
-  stream: true,
-  metadata: {},
-  temperature: 1,
-  topP: 1,
-  topLogprobs: 0,
-  truncation: 'disabled',
-  compacts: false,
-  appends: false,
-};
+export const REQUEST: ResponseRequest = parseRequest(
+  { model: 'model', input: [], store: false },
+  'websocket',
+);
 
 /** Folds turns, one list of items each: those that a model wrote alone are output. */
 export function foldChain(

@@ -5,7 +5,7 @@ import type { ResponseRow } from '../schema.js';
 export interface Waiting {
   readonly id: string;
   readonly tenant: string;
-  /** Of a response that this process made. */
+  /** Of a response that this process made and that is not deleted. */
   readonly node: ResponseNode | undefined;
   /** Whether it can be continued from the database once it is there. */
   readonly continues: boolean;
@@ -14,6 +14,7 @@ export interface Waiting {
 
 interface Entry extends Waiting {
   readonly parentId: string | null;
+  node: ResponseNode | undefined;
   isDeleted: boolean;
   /** Waiting responses that need this one: they continue it, and are not deleted or are needed themselves. */
   children: number;
@@ -57,6 +58,7 @@ export class SpoolIndex {
     if (entry === undefined || entry.isDeleted) return;
     entry.isDeleted = true;
     if (entry.node !== undefined) this.#retention.release(entry.node);
+    entry.node = undefined;
     this.#noLongerNeeded(entry);
   }
 

@@ -1,4 +1,4 @@
-import type { ResponseRequest } from '@turnpike/protocol';
+import { parseRequest, type ResponseRequest } from '@turnpike/protocol';
 import { Pipeline } from '../pipeline.js';
 import type { Artifacts, TurnStage } from '../stage.js';
 import { TurnContext } from '../turn-context.js';
@@ -60,25 +60,7 @@ export function foldedBy<A>(stage: TurnStage<A>, { request, needs = [], artifact
   };
 }
 
-const PLAIN_REQUEST: ResponseRequest = {
-  model: 'model',
-  input: [],
-  tools: [],
-  toolsKey: '[]',
-  toolChoice: 'auto',
-  parallelToolCalls: true,
-  reasoning: {},
-  text: { format: { type: 'text' } },
-  include: [],
-  store: false,
-  generate: false,
-  background: false,
-  stream: true,
-  metadata: {},
-  temperature: 1,
-  topP: 1,
-  topLogprobs: 0,
-  truncation: 'disabled',
-  compacts: false,
-  appends: false,
-};
+const PLAIN_REQUEST: ResponseRequest = parseRequest(
+  { model: 'model', input: [], store: false, generate: false },
+  'websocket',
+);
