@@ -19,6 +19,10 @@ export interface RedisService extends Service {
 export interface PostgresService extends Service {
   /** URL of a new, empty database. */
   database(): Promise<string>;
+  /** It hangs: connections stay open, and nothing is answered. @throws Error for one that is not ours */
+  pause(): void;
+  /** Goes on where it was. @throws Error for one that is not ours */
+  resume(): void;
 }
 
 export interface ServiceOptions {

@@ -39,7 +39,10 @@ export async function startPostgres({ own = false } = {}) {
       // What it calls an immediate shutdown: whoever is connected is cut off, and the next start recovers as from a crash.
       stop: () => program.end('SIGQUIT'),
       kill: () => program.end('SIGQUIT'),
+      pause: () => program.pause(),
+      resume: () => program.resume(),
       async remove() {
+        program.resume();
         await program.end('SIGQUIT');
         remove();
       },
@@ -98,6 +101,8 @@ function useServer(url) {
     start: foreign,
     stop: foreign,
     kill: foreign,
+    pause: foreign,
+    resume: foreign,
     async remove() {
       for (const name of made.splice(0)) await query(url, `drop database if exists ${name} with (force)`);
     },

@@ -1,5 +1,6 @@
 // A service as a child process that can be ended in any way and started again on the same files.
 import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /** How long a service may take until it answers, in ms; nothing fails before it for being slow. */
@@ -56,6 +57,27 @@ export class Program {
     await gone;
   }
 
+  /** Leaves everything open and answers nothing any more, as a machine that hangs; `end` ends it all the same. */
+  pause() {
+    if (this.container !== undefined) return void docker('pause', this.container);
+    this.#signalAll('SIGSTOP');
+  }
+
+  /** Goes on where it was. */
+  resume() {
+    if (this.container !== undefined) return void docker('unpause', this.container);
+    this.#signalAll('SIGCONT');
+  }
+
+  /** The process first, and its children then: one that is stopped makes no more of them. */
+  #signalAll(signal) {
+    if (!this.running) return;
+    this.#child.kill(signal);
+    for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+      if (parentOf(name) === this.#child.pid) signalTo(Number(name), signal);
+    }
+  }
+
   #spawn() {
     const { command, args, options } = this.launch;
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -69,8 +91,34 @@ export class Program {
   #end(signal) {
     if (!this.running) return;
     if (this.container === undefined) this.#child.kill(signal);
-    else spawnSync('docker', ['kill', '--signal', signal, this.container], { stdio: 'ignore' });
+    else docker('kill', '--signal', signal, this.container);
   }
+}
+
+/** Undefined for a process that has ended meanwhile. */
+function parentOf(pid) {
+  try {
+    // The name of the program comes first, in brackets, and may hold anything.
+    return Number(
+      readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) \S /s, '')
+        .split(' ')[0],
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function signalTo(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function docker(...args) {
+  spawnSync('docker', args, { stdio: 'ignore' });
 }
 
 /** Free a moment ago, which is all that can be known. */

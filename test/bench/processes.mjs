@@ -86,7 +86,7 @@ export async function startProcesses({
       'port: 0',
       `engines: { sim: { url: "${engine.url}" } }`,
       'models: { sim: { engine: sim, contextTokens: 1000000 } }',
-      `store: { path: "${join(folder, `${name}.db`)}" }`,
+      `store: { path: "${join(folder, `${name}.db`)}", spool: "${join(folder, `${name}-spool`)}" }`,
       `billing: { journal: "${join(folder, `${name}-journal`)}" }`,
       `sealingKeyFile: "${join(folder, 'sealing.key')}"`,
       // A plain gateway does not recognise a conversation that is sent whole.

@@ -44,16 +44,17 @@ export function ratiosOf(rows, contexts) {
     ttft_ws_vs_http_replay: socket.ttftMs / replay.ttftMs,
     overhead_ws_vs_append: socket.overheadMs / row('append', largest).overheadMs,
     cpu_vs_floor: socket.cpuMs / row('floor', largest).cpuMs,
-    ...outageRatios(row('queued', smallest), row('outage', smallest)),
+    ...outageRatios('', row('queued', smallest), row('outage', smallest)),
+    ...outageRatios('stored_', row('queued-stored', smallest), row('outage-stored', smallest)),
   };
 }
 
 /** How much later a response is completed while Redis and Postgres are down. */
-function outageRatios(queued, outage) {
+function outageRatios(prefix, queued, outage) {
   if (queued === undefined || outage === undefined) return {};
   return {
-    completed_services_down_vs_up: outage.wallMs / queued.wallMs,
-    overhead_services_down_vs_up: outage.overheadMs / queued.overheadMs,
+    [`${prefix}completed_services_down_vs_up`]: outage.wallMs / queued.wallMs,
+    [`${prefix}overhead_services_down_vs_up`]: outage.overheadMs / queued.overheadMs,
   };
 }
 

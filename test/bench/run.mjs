@@ -18,6 +18,8 @@ An agent loop (one user message, then tool calls until the answer) over five tra
 and, at the smallest context, over two more, with a Redis, a Postgres and a billing worker behind each gateway:
   queued         websocket, usage going through the queue into the ledger
   outage         the same, Redis and Postgres having been killed before it was measured
+  queued-stored  as queued, with store: true
+  outage-stored  as outage, with store: true
 
 Options:
   --contexts LIST   tokens of context before the loop starts, comma-separated (1000,50000,200000)
@@ -25,7 +27,7 @@ Options:
   --rounds N        loops per transport and context (3)
   --tps N           engine speed, tokens/s (1000)
   --ttft-ms N       engine's time to the first token, ms (20)
-  --no-services     leave out queued and outage, which need Redis and Postgres (npm run services -- --help)
+  --no-services     leave out the last four, which need Redis and Postgres (npm run services -- --help)
   --stages          show where the gateway's time goes in a turn (its debug log is on, which costs a little)
   --compact         two rounds, for a look in under two minutes
   --json FILE       write all numbers, with a flat 'ratios' object
@@ -123,13 +125,18 @@ async function measure(round, contextTokens, name) {
 async function measureOutage() {
   const pair = await startQueuedPair(processes);
   try {
-    for (const name of ['queued', 'outage']) {
-      transports[name] = { open: () => webSocketTransport(pair[name].url), server: pair[name] };
-      await loop(name, 200, 0);
-    }
+    const names = ['queued', 'outage'].flatMap((name) =>
+      [false, true].map((store) => {
+        const server = pair[name];
+        const named = store ? `${name}-stored` : name;
+        transports[named] = { open: () => webSocketTransport(server.url, { store }), server };
+        return named;
+      }),
+    );
+    for (const name of names) await loop(name, 200, 0);
     await pair.cutOff();
     for (let round = 0; round < rounds; round++) {
-      for (const name of ['queued', 'outage']) await measure(round, Math.min(...contexts), name);
+      for (const name of names) await measure(round, Math.min(...contexts), name);
     }
   } finally {
     await pair.remove();

@@ -73,12 +73,12 @@ export function httpTransport(url, { full }) {
 }
 
 /** WebSocket mode: one connection, `previous_response_id`, new items only. */
-export async function webSocketTransport(url) {
+export async function webSocketTransport(url, { store = false } = {}) {
   const socket = await connect(`${url.replace('http', 'ws')}/v1/responses`);
   return {
     turn({ input, previous }) {
       const watch = new Watch();
-      const frame = { type: 'response.create', ...SETTINGS, store: false, input };
+      const frame = { type: 'response.create', ...SETTINGS, store, input };
       socket.send(JSON.stringify({ ...frame, ...(previous && { previous_response_id: previous }) }));
       return until(socket, (event) => watch.see(event)).then(() => watch.result());
     },

@@ -30,6 +30,8 @@ export interface ChaosReport {
   /** Turns whose gateway lived and did not bring them to an end. */
   readonly silent: number;
   readonly outcomes: Readonly<Record<string, number>>;
+  /** Responses with `store: true` that a client was told of, and that are stored. */
+  readonly stored: number;
   readonly lost: number;
   readonly double: number;
   readonly unexplained: number;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres, startRedis } from '../../scripts/services.mjs';
 import { runTurn, Told } from './client.mjs';
-import { booksOf, compare, producedBy } from './compare.mjs';
+import { booksOf, compare, producedBy, unstored } from './compare.mjs';
 import { Child, gatewayFolder } from './processes.mjs';
 import { stopAndMeasure } from './unread.mjs';
 
@@ -171,10 +171,11 @@ async function settled({ engine, databaseUrl, told, deaths, say }) {
     const produced = producedBy(await (await fetch(`${engine.url}/debug/usage.csv`)).text());
     const books = await booksOf(databaseUrl);
     const missing = [...produced.keys()].filter((id) => !books.rows.has(id)).length;
-    if ((state.running === 0 && missing === 0) || Date.now() > deadline) {
+    const waiting = unstored(told, books).length;
+    if ((state.running === 0 && missing + waiting === 0) || Date.now() > deadline) {
       return compare({ produced, books, told, progressTokens: PROGRESS_TOKENS, deaths });
     }
-    say(`${missing} turns are not in the ledger yet`);
+    say(`${missing} turns are not in the ledger yet, ${waiting} responses not stored`);
     await sleep(500);
   }
 }

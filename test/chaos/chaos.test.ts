@@ -6,4 +6,5 @@ it('loses nothing, bills nothing twice and leaves nothing unexplained, whatever 
   expect(report).toMatchObject({ lost: 0, double: 0, unexplained: 0, details: [] });
   expect(report.responses).toBeGreaterThanOrEqual(20);
   expect(report.exact).toBeGreaterThan(0);
+  expect(report.stored).toBeGreaterThan(0);
 }, 180_000);

@@ -15,7 +15,8 @@ export class Told {
     if (response?.id === undefined) return;
     this.begun.add(response.id);
     if (/^response\.(completed|incomplete|failed)$/.test(type)) {
-      this.ended.set(response.id, { status: response.status, usage: response.usage });
+      const { status, usage, store } = response;
+      this.ended.set(response.id, { status, usage, store });
     }
   }
 }

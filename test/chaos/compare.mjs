@@ -19,7 +19,7 @@ export function producedBy(csv) {
   return produced;
 }
 
-/** Usage rows of the ledger, and what is not as it should be in its books. */
+/** Usage rows of the ledger, what is not as it should be in its books, and the responses that are stored. */
 export async function booksOf(databaseUrl) {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -42,7 +42,9 @@ export async function booksOf(databaseUrl) {
       `select (select coalesce(sum(amount), 0) from ledger_usage)::text as usage,
               (select coalesce(sum(amount), 0) from ledger_entries where account like 'tenant:%')::text as entries`,
     );
+    const stored = await client.query('select id from responses');
     return {
+      stored: new Set(stored.rows.map(({ id }) => id)),
       rows: new Map(usage.rows.map((row) => [row.response_id, row])),
       doubles: doubles.rows.length + (amounts.rows[0].usage === amounts.rows[0].entries ? 0 : 1),
       faults: unbalanced.rows.length + balances.rows.length,
@@ -50,6 +52,11 @@ export async function booksOf(databaseUrl) {
   } finally {
     await client.end();
   }
+}
+
+/** Responses that a client was told had been stored, and that are not. */
+export function unstored(told, { stored }) {
+  return [...told.ended].filter(([id, { store }]) => store && !stored.has(id)).map(([id]) => id);
 }
 
 /**
@@ -70,6 +77,8 @@ export function compare({ produced, books, told, progressTokens, deaths }) {
     lostGateways: { turns: 0, tokens: 0, most: 0, unread: 0, inHand: 0 },
     silent: told.silent.length,
     outcomes: {},
+    /** Told of and stored. */
+    stored: [...told.ended.values()].filter(({ store }) => store).length,
     lost: 0,
     double: books.doubles,
     unexplained: books.faults,
@@ -79,6 +88,11 @@ export function compare({ produced, books, told, progressTokens, deaths }) {
     report.unexplained++;
     report.details.push(`${id}: ${text}`);
   };
+  for (const id of unstored(told, books)) {
+    report.lost++;
+    report.stored--;
+    report.details.push(`${id}: its client was told of it, and it is not stored`);
+  }
   for (const line of told.silent) odd(line, 'its gateway lived, and it heard nothing more');
   const atHand = new Set();
   for (const [id, tokens] of produced) {

@@ -36,6 +36,7 @@ for (const [name, { turns, tokens, most }] of [
 process.stdout.write(
   `                 ${lostGateways.unread} more that were never read, ${lostGateways.inHand} responses in hand at a kill\n`,
 );
+process.stdout.write(`stored           ${report.stored} responses that their clients were told of\n`);
 process.stdout.write(`never ended      ${report.silent} turns\n`);
 for (const line of details) process.stdout.write(`  ${line}\n`);
 process.stdout.write(

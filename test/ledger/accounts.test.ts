@@ -92,7 +92,8 @@ describe.each(KINDS)('accounts on %s', (kind) => {
     for (const id of ['journal', 'queue', 'letter', 'gone']) await store(id, 'completed', 10, 5);
     await store('refused', 'failed', 10, 0);
     await new DeadLetters(ledger).add({ job: 'j', payload: { id: 'letter' }, reason: 'odd' });
-    const others = { journal: new Set(['journal']), queue: new Set(['queue']) };
+    const spool = new Map(['waits', 'same'].map((id) => [id, 'the spool of a gateway']));
+    const others = { journal: new Set(['journal']), queue: new Set(['queue']), spool };
     const holds = new SqlHolds(ledger.db, { kind, leaseMs: 60_000 });
     const budget = {
       name: 'b',
@@ -116,10 +117,15 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       'more: unexplained (store and ledger)',
       'queue: in the queue (store and ledger)',
       'refused: abandoned (store and ledger)',
+      // What has arrived and is not acknowledged yet is no difference.
+      'waits: in the spool (store and spool)',
       'letter: dead letter (holds and ledger)',
       'nowhere: unexplained (holds and ledger)',
       'letter: dead letter (dead letters)',
     ]);
+    expect(differences.find(({ explanation }) => explanation === 'in the spool')?.detail).toBe(
+      'waits in the spool the spool of a gateway',
+    );
     // Who cannot read journals cannot say that something is nowhere.
     const { differences: seen } = await reconcile(ledger, () =>
       Promise.resolve({ ...others, journal: undefined }),
@@ -142,7 +148,7 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       const before = looks === 0 ? [] : [`turn-${looks}`];
       looks++;
       await store(`turn-${looks}`, 'completed', 10, 5);
-      return { journal: new Set(before), queue: new Set() };
+      return { journal: new Set(before), queue: new Set(), spool: new Map() };
     });
     expect(differences).toMatchObject([{ responseId: 'turn-1', explanation: 'in the journal' }]);
   });

@@ -124,6 +124,29 @@ describe.each(['sqlite', 'postgres'] as const)('with the store in %s', (kind) =>
     expect(markers.places('passing').filter(isFound)).toEqual([]);
   });
 
+  // Files have no spool before them.
+  if (kind === 'postgres') {
+    it('while it is down, what waits in the spool has nothing of store: false', async () => {
+      const markers = new Markers();
+      const { gateway, run } = await platform.start(markers, false);
+      await server?.kill();
+      for (const scene of [streams, chains]) await scene(run);
+      const others = new Markers();
+      await run.complete({ store: true, input: [user(others.kept('waits'))] });
+      gateway.signal('SIGKILL');
+      await gateway.ended();
+      await platform.stop();
+      const straws = filesBelow(platform.folder);
+      // It was there, and is looked through.
+      const spool = straws.filter(({ name }) => name.startsWith(platform.path('work/data/spool/')));
+      expect(find(others, spool)).not.toEqual([]);
+      const output = { name: 'output', bytes: Buffer.from(platform.output) };
+      expect(find(markers, [...straws, output])).toEqual([]);
+      expect(find(others, [output])).toEqual([]);
+      await server?.start();
+    });
+  }
+
   it('nothing of what the database refuses is logged', async () => {
     const markers = new Markers();
     const { run } = await platform.start(markers, true);

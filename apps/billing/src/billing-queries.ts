@@ -70,7 +70,11 @@ export class BillingQueries {
 
   /** For operators: store, queue and ledger compared. Journals are on the disks of gateways. */
   reconciliation(): Promise<Reconciliation> {
-    return reconcile(this.ledger, async () => ({ journal: undefined, queue: await this.queue.pending() }));
+    return reconcile(this.ledger, async () => ({
+      journal: undefined,
+      queue: await this.queue.pending(),
+      spool: new Map(),
+    }));
   }
 
   /** For operators: what it holds can be of any tenant, or of none. */

@@ -11,7 +11,7 @@ import {
   type StatementDifference,
 } from '@turnpike/ledger';
 import { dayOf, dollars, pendingIn, UsageQueue } from '@turnpike/metering';
-import { openDatabase } from '@turnpike/storage';
+import { openDatabase, spooledIn } from '@turnpike/storage';
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
   ACCOUNTS_HELP,
@@ -48,16 +48,19 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function reconcileAll(ledger: Ledger, config: Config, json: string | undefined): Promise<number> {
-  let [inJournals, inQueue] = [0, 0];
+  let [inJournals, inQueue, inSpools] = [0, 0, 0];
   const { turns, stored, differences, faults } = await reconcile(ledger, async () => {
     const journal = await pendingIn(config.billing.journal);
     const queue = await queued(config.billing.redis);
-    [inJournals, inQueue] = [journal.size, queue.size];
-    return { journal, queue };
+    const spool = await spooledIn(config.store.spool);
+    [inJournals, inQueue, inSpools] = [journal.size, queue.size, spool.size];
+    return { journal, queue, spool };
   });
   const unexplained = differences.filter(({ explanation }) => explanation === 'unexplained');
   say(`turns in the ledger  ${turns}\nstored responses     ${stored}\n`);
-  say(`in journals          ${inJournals}\nin the queue         ${inQueue}\n`);
+  say(
+    `in journals          ${inJournals}\nin the queue         ${inQueue}\nin spools            ${inSpools}\n`,
+  );
   for (const [explanation, each] of grouped(differences)) say(`${explanation}: ${each.length}\n`);
   for (const { responseId, between, detail } of unexplained) {
     say(`  unexplained: ${responseId} (${between}): ${detail}\n`);

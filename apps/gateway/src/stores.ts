@@ -18,10 +18,13 @@ import {
   type Codecs,
   type DatabaseKind,
   type DatabaseTarget,
+  type SqlStoreOptions,
+  type StoreFailure,
 } from '@turnpike/storage';
 import { ConfigError } from './config/load.js';
 import type { Config, StoreConfig } from './config/schema.js';
 import { log, shownError } from './log.js';
+import { openSpooled } from './spooled-store.js';
 import type { StageList } from './stages.js';
 import { BACKGROUND_JOBS, CONFIG, CONVERSATIONS, STAGE_LIST, STORE, STORES } from './tokens.js';
 
@@ -71,7 +74,7 @@ export const storeProviders: Provider[] = [
     useFactory: async ({ store, limits }: Config, stages: StageList): Promise<Stores> => {
       const target = targetOf(store);
       const { storeBytes } = limits;
-      if (target !== undefined) return openStores(target, store.retentionDays, storeBytes, codecsOf(stages));
+      if (target !== undefined) return openStores(target, store, storeBytes, codecsOf(stages));
       const responses = new MemoryResponseStore(storeBytes);
       const kept = {
         responses,
@@ -90,36 +93,47 @@ export const storeProviders: Provider[] = [
 
 async function openStores(
   target: DatabaseTarget,
-  retentionDays: number,
+  config: StoreConfig,
   budget: number,
   codecs: Codecs,
 ): Promise<Stores> {
-  const db = await openDatabase(target, (error) =>
-    log.warn({ err: error }, 'database connection lost'),
+  const retentionMs = config.retentionDays * DAY_MS;
+  const options = { codecs, retentionMs };
+  const opened = await (
+    target.kind === 'postgres' ? openSpooled(target.url, config, options) : openFile(target, options)
   ).catch((thrown: unknown) => {
+    if (thrown instanceof ConfigError) throw thrown;
     throw new ConfigError(`The store cannot be opened: ${shownError(thrown).message}`);
   });
-  const retentionMs = retentionDays * DAY_MS;
-  const store = new SqlResponseStore(db, { codecs, retentionMs });
+  const { db, rows } = opened;
   const conversations = new SqlConversationStore(db);
-  const responses = new CachedResponseStore(store, {
-    budget,
-    onFailure: ({ operation, responseId, error }) =>
-      log.error({ err: error, operation, response: responseId }, 'store failed'),
-  });
+  const responses = new CachedResponseStore(opened.responses, { budget, onFailure: sayFailure });
   const backgroundJobs = new SqlBackgroundJobs(db, responses, {
     kind: target.kind,
     leaseMs: LEASE_MS,
     retentionMs,
   });
-  const sweepers = [store, conversations, backgroundJobs].map(
+  const sweepers = [rows, conversations, backgroundJobs].map(
     (each) => new Sweeper(each, (error) => log.error({ err: error }, 'sweep failed')),
   );
   const [access, ledger] = [await SqlAccess.open(db, target.kind), await Ledger.open(db, target.kind)];
   return new Stores({ responses, conversations, backgroundJobs }, ledger, target.kind, access, async () => {
     await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
-    await db.destroy();
+    await opened.close();
   });
+}
+
+/** A file on this machine: no less there than a spool beside it would be, so that there is none. */
+async function openFile(target: DatabaseTarget, options: SqlStoreOptions) {
+  const db = await openDatabase(target, () => undefined);
+  const rows = new SqlResponseStore(db, options);
+  return { db, rows, responses: rows, close: () => db.destroy() };
+}
+
+function sayFailure({ operation, responseId: response, error }: StoreFailure): void {
+  if (operation === 'save') log.error({ err: error, operation, response }, 'store failed');
+  // It is served from memory all the same.
+  else log.warn({ err: error, operation, response }, 'whether a response was deleted cannot be known');
 }
 
 /** Undefined for a store in memory. */

@@ -102,8 +102,18 @@ export class LogReader<T> {
     const path = join(this.#folder, CHECKPOINT);
     await writeFile(`${path}.new`, JSON.stringify(end), { mode: 0o600 });
     await rename(`${path}.new`, path);
+    await this.#remove((segment) => segment < end.segment);
+  }
+
+  /** Removes what is acknowledged, also the segment that it ends in: for who knows that nothing is left in that. */
+  clear(): Promise<void> {
+    const { segment: last } = this.#position;
+    return this.#remove((segment) => segment <= last);
+  }
+
+  async #remove(isRead: (segment: string) => boolean): Promise<void> {
     for (const segment of segmentsIn(this.#folder)) {
-      if (segment >= end.segment) break;
+      if (!isRead(segment)) break;
       if (!this.#options.isRemovable(segment)) continue;
       await rm(join(this.#folder, segment));
       this.#options.onRemoved(segment);

@@ -11,6 +11,7 @@ export type {
   ItemQuery,
 } from './conversation-store.js';
 export { MemoryConversationStore } from './memory-conversation-store.js';
+export { Retention } from './retention.js';
 export { resolveParent, type ParentSource } from './parent.js';
 export { ResumeWindow, type ResumeWindowLimits } from './resume-window.js';
 export { ReplayIndex, type KnownPrefix } from './replay-index.js';

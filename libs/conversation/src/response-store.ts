@@ -11,6 +11,11 @@ export interface ResponseStore extends ParentSource {
   find(tenant: string, id: string): StoredResponse | undefined | Promise<StoredResponse | undefined>;
   /** Items of the tenant's responses, by their own ids; those that are not found are left out. */
   findItems(tenant: string, ids: readonly string[]): Map<string, Item> | Promise<Map<string, Item>>;
+  /**
+   * Whether the tenant's response is kept by this process alone until it can be written to where the others are, or was when it
+   * was deleted. It is no background response: those have nobody who reads them, and end when they can be written.
+   */
+  isOnlyHere(tenant: string, id: string): boolean;
   /** @returns whether the tenant had a response of this id */
   delete(tenant: string, id: string): boolean | Promise<boolean>;
 }
@@ -56,6 +61,10 @@ export class MemoryResponseStore implements ResponseStore {
 
   save(node: ResponseNode): void {
     this.#nodes.add(node);
+  }
+
+  isOnlyHere(): boolean {
+    return false;
   }
 
   delete(tenant: string, id: string): boolean {

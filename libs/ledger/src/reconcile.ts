@@ -9,16 +9,20 @@ export interface OtherBooks {
   readonly journal: ReadonlySet<string> | undefined;
   /** Response ids in jobs that are not done. */
   readonly queue: ReadonlySet<string>;
+  /** Response ids that wait to be stored, with the name of the gateway's spool that they are in. */
+  readonly spool: ReadonlyMap<string, string>;
 }
 
 /** One difference, with what explains it; `unexplained` is one that somebody has to look at. */
 export interface Difference {
   readonly responseId: string;
-  readonly between: 'store and ledger' | 'holds and ledger' | 'dead letters';
+  readonly between: 'store and ledger' | 'store and spool' | 'holds and ledger' | 'dead letters';
   readonly explanation:
     /** Settled, and on its way. */
     | 'in the journal'
     | 'in the queue'
+    /** Completed while the database was down, and on its way. */
+    | 'in the spool'
     /** Kept apart because it could not be booked. */
     | 'dead letter'
     /** It never reached an engine: there is nothing to bill. */
@@ -66,16 +70,23 @@ function nameOf({ responseId, between }: Difference): string {
 async function reconcileOnce(ledger: Ledger, others: OtherBooks): Promise<Reconciliation> {
   const differences: Difference[] = [];
   let stored = 0;
+  const waiting = new Map(others.spool);
   for (let after = ''; ;) {
     const page = await storedAfter(ledger.db, after);
     stored += page.length;
     for (const row of page) {
+      // It may have arrived and not been acknowledged yet.
+      waiting.delete(row.id);
       const difference = compare(row, others);
       if (difference !== undefined) differences.push(difference);
     }
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) break;
     after = last.id;
+  }
+  for (const [responseId, spool] of waiting) {
+    const detail = `waits in the spool ${spool}`;
+    differences.push({ responseId, between: 'store and spool', explanation: 'in the spool', detail });
   }
   differences.push(...(await holdDifferences(ledger.db, others)), ...(await openLetters(ledger.db)));
   const { turns } = await ledger.db

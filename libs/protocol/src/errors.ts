@@ -129,6 +129,11 @@ export const ERRORS = {
     'The inference engine is overloaded right now. Please try again in 1s.',
   ],
   metering_unavailable: [503, 'server_error', 'The server cannot account for more requests right now.'],
+  store_unavailable: [
+    503,
+    'server_error',
+    'What is stored cannot be reached right now. Please try again in 5s.',
+  ],
   server_shutting_down: [503, 'server_error', 'The server is restarting. Try again on a new connection.'],
 } as const satisfies Record<string, readonly [status: number, type: string, message: string]>;
 

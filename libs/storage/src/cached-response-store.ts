@@ -7,6 +7,12 @@ import {
 import type { Item } from '@turnpike/protocol';
 import type { Admit, SqlResponseStore } from './sql-response-store.js';
 
+/** A store in a database, with or without something in front. */
+export type DatabaseStore = Pick<
+  SqlResponseStore,
+  'load' | 'find' | 'findItems' | 'has' | 'knows' | 'isOnlyHere' | 'save' | 'saveIf' | 'delete'
+>;
+
 export interface CachedStoreOptions {
   /** Bytes of recent responses to keep in memory, see {@link NodeCache}. */
   readonly budget: number;
@@ -27,11 +33,11 @@ export interface StoreFailure {
  * process, is reported, and is written together with the next response of its chain.
  */
 export class CachedResponseStore implements ResponseStore {
-  readonly #store: SqlResponseStore;
+  readonly #store: DatabaseStore;
   readonly #recent: NodeCache;
   readonly #onFailure: CachedStoreOptions['onFailure'];
 
-  constructor(store: SqlResponseStore, { budget, onFailure }: CachedStoreOptions) {
+  constructor(store: DatabaseStore, { budget, onFailure }: CachedStoreOptions) {
     this.#store = store;
     this.#recent = new NodeCache(budget);
     this.#onFailure = onFailure;
@@ -71,6 +77,10 @@ export class CachedResponseStore implements ResponseStore {
     const saved = await this.#store.saveIf(node, admit);
     if (saved) this.#recent.add(node);
     return saved;
+  }
+
+  isOnlyHere(tenant: string, id: string): boolean {
+    return this.#store.isOnlyHere(tenant, id);
   }
 
   async delete(tenant: string, id: string): Promise<boolean> {

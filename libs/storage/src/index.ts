@@ -1,7 +1,11 @@
-export { openDatabase, type DatabaseTarget } from './database.js';
+export { openDatabase, openGuarded, type DatabaseTarget, type GuardedDatabase } from './database.js';
+export { DatabaseCircuit, type CircuitOptions } from './database-circuit.js';
 export { migrate, type Migration, type SchemaHistory } from './migrations.js';
 export type { DatabaseKind, StoreSchema } from './schema.js';
 export type { Codecs } from './rows.js';
+export { Drainer, type DrainerOptions } from './spool/drainer.js';
+export { Spool, spooledIn, type SpoolOptions } from './spool/spool.js';
+export { SpooledResponseStore, type SpooledStoreOptions } from './spooled-response-store.js';
 export { SqlResponseStore, type Admit, type SqlStoreOptions } from './sql-response-store.js';
 export { SqlConversationStore } from './sql-conversation-store.js';
 export { CachedResponseStore, type CachedStoreOptions, type StoreFailure } from './cached-response-store.js';

@@ -1,4 +1,4 @@
-import { apart, type ChainNode, type ResponseNode } from '@turnpike/conversation';
+import { apart, type ChainNode, type ResponseNode, type StoredResponse } from '@turnpike/conversation';
 import { isOutputItem, jsonOf, parseStored, type Item, type ResponseObject } from '@turnpike/protocol';
 import type { ArtifactCodec, Expansion, TurnItem } from '@turnpike/turns';
 import { idsFromBytes, idsToBytes } from './ids.js';
@@ -95,6 +95,18 @@ export function turnItemOf({ body, format, ids, expansion }: ItemContent): TurnI
     item: parseStored(body) as Item,
     ...(format !== null && ids !== null && { sampled: { format, ids: idsFromBytes(ids) } }),
     ...(expansion !== null && { expansion: parseStored(expansion) as Expansion }),
+  };
+}
+
+/**
+ * A response as it is shown from the store, from its node.
+ * @param continues whether it can be continued from the store; see {@link rowsOf}
+ */
+export function shownOf({ response, input, output }: ResponseNode, continues: boolean): StoredResponse {
+  const items = (continues ? output : output.map(onItsOwn)).map(({ item }) => item);
+  return {
+    response: { ...response, output: items.filter(isOutputItem) },
+    input: input.map(({ item }) => item),
   };
 }
 

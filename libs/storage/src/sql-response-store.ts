@@ -13,6 +13,14 @@ export interface SqlStoreOptions {
   readonly retentionMs: number;
 }
 
+/** Responses of a chain that are to be written together, root first, and the rows that they become. */
+export interface PendingResponse {
+  readonly nodes: readonly ResponseNode[];
+  readonly rows: readonly NodeRows[];
+  /** Whether they can be continued from the store. */
+  readonly continues: boolean;
+}
+
 /** Decides in the transaction of a response whether it is written. */
 export type Admit = (transaction: Kysely<StoreSchema>) => Promise<boolean>;
 
@@ -79,6 +87,10 @@ export class SqlResponseStore implements ResponseStore {
     return ID.test(id) && (await this.#found(tenant, id).select('id').executeTakeFirst()) !== undefined;
   }
 
+  isOnlyHere(_tenant: string, _id: string): boolean {
+    return false;
+  }
+
   /** Whether this store has written or read the node, so that {@link has} can tell what became of it. */
   knows(node: ResponseNode): boolean {
     return this.#stored.has(node);
@@ -100,16 +112,63 @@ export class SqlResponseStore implements ResponseStore {
    * @returns what `admit` said
    */
   async saveIf(node: ResponseNode, admit: Admit): Promise<boolean> {
-    const { nodes, continues } = this.#unsaved(node);
-    const codecs = continues ? this.#options.codecs : undefined;
-    const rows = nodes.map((each) => rowsOf(each, this.#options.retentionMs, codecs));
+    const pending = this.pending(node);
     const admitted = await this.#db.transaction().execute(async (transaction) => {
       if (!(await admit(transaction))) return false;
-      for (const each of rows) await insert(transaction, each);
+      for (const each of pending.rows) await insert(transaction, each);
       return true;
     });
-    if (admitted) for (const each of nodes) this.#stored.set(each, { continues });
+    if (admitted) this.isKept(pending);
     return admitted;
+  }
+
+  /** What has to be written for a response to be stored. */
+  pending(node: ResponseNode): PendingResponse {
+    const { nodes, continues } = this.#unsaved(node);
+    const codecs = continues ? this.#options.codecs : undefined;
+    return { nodes, continues, rows: nodes.map((each) => rowsOf(each, this.#options.retentionMs, codecs)) };
+  }
+
+  /** It is written, or sure to be. */
+  isKept({ nodes, continues }: Pick<PendingResponse, 'nodes' | 'continues'>): void {
+    for (const node of nodes) this.#stored.set(node, { continues });
+  }
+
+  /** It will not be written after all: the next response of its chain tries again. */
+  isNotKept(node: ResponseNode): void {
+    this.#stored.delete(node);
+  }
+
+  /** Writes rows, all or none; those that are there stay as they are. */
+  async write(rows: readonly NodeRows[]): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      for (const each of rows) await insert(transaction, each);
+    });
+  }
+
+  /**
+   * Deletes a response that may never have been written, or is being written by a transaction whose end nobody heard of:
+   * that one is waited for, and what it wrote is deleted.
+   */
+  async bury(tenant: string, id: string): Promise<void> {
+    const grave = {
+      id,
+      tenant,
+      parent_id: null,
+      depth: 0,
+      created_at: 0,
+      expires_at: 0,
+      own_bytes: 0,
+      body: '{}',
+    };
+    await this.#db
+      .insertInto('responses')
+      .values(grave)
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet({ expires_at: 0 }).where('responses.tenant', '=', tenant),
+      )
+      .execute();
+    await this.#removeEnds(sql`r.id = ${id}`);
   }
 
   async delete(tenant: string, id: string): Promise<boolean> {

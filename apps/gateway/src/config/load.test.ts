@@ -59,7 +59,13 @@ describe('defaults', () => {
       allowedOrigins: [],
       engines: {},
       models: {},
-      store: { kind: 'sqlite', path: 'data/turnpike.db', retentionDays: 30 },
+      store: {
+        kind: 'sqlite',
+        path: 'data/turnpike.db',
+        spool: 'data/spool',
+        spoolBytes: 256 * MIB,
+        retentionDays: 30,
+      },
       images: { fetch: false, maxBytes: 50 * MIB, timeoutMs: 10_000, allowHosts: [] },
       safety: {
         input: 'gate',
@@ -272,6 +278,7 @@ describe('faults', () => {
     ['store: { kind: postgres, url: "http://host/db" }', 'store.url'],
     ['store: { url: "postgres://host/db" }', 'store.url'],
     ['store: { retentionDays: 0 }', 'store.retentionDays'],
+    ['store: { spoolBytes: 1 }', 'store.spoolBytes'],
     ['limits: { frameBytes: 1023 }', 'limits.frameBytes'],
     ['limits: { bodyBytes: 64MiB }', 'limits.bodyBytes'],
     ['limits: { connections: 0 }', 'limits.connections'],

@@ -158,6 +158,16 @@ const store = z.strictObject({
       error: 'must be a postgres URL: postgres://user:password@host/database',
     })
     .optional(),
+  /**
+   * Of `postgres`: folder for responses that are completed while the database is down, relative to the working directory.
+   * Gateways of one machine may share it.
+   */
+  spool: z.string().min(1).default('data/spool'),
+  /** Bytes of them, on the disk and in memory, from which on a response waits for the database again. */
+  spoolBytes: z
+    .int()
+    .min(MIB)
+    .default(256 * MIB),
   /** Days after which a response is deleted. OpenAI keeps its own for 30. */
   retentionDays: z.number().positive().max(36_500).default(30),
 });

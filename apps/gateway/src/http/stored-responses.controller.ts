@@ -39,7 +39,7 @@ export class StoredResponsesController {
     if (queryFlag(query, 'stream')) return this.#stream(tenant, id, query['starting_after'], answer);
     const response =
       (await this.store.find(tenant, id))?.response ??
-      (await this.background.unfinished(tenant, id)) ??
+      (await this.#ofJob(tenant, id, () => this.background.unfinished(tenant, id))) ??
       // It may have ended between the two.
       (await this.store.find(tenant, id))?.response;
     if (response === undefined) throw unknown(id);
@@ -50,9 +50,9 @@ export class StoredResponsesController {
   async delete(@Param('id') id: string, @Req() request: Request) {
     const { tenant } = await this.keys.authenticate(request);
     // The job first: what is made without one is not stored.
-    const wasJob = await this.background.delete(tenant, id);
+    const wasJob = await this.#ofJob(tenant, id, () => this.background.delete(tenant, id));
     const wasStored = await this.store.delete(tenant, id);
-    if (!wasJob && !wasStored) throw unknown(id);
+    if (wasJob !== true && !wasStored) throw unknown(id);
     this.connections.forget(tenant, id);
     this.answers.forget(tenant, id);
     return { id, object: 'response', deleted: true };
@@ -76,10 +76,15 @@ export class StoredResponsesController {
     checkInclude(query);
     const input =
       (await this.store.find(tenant, id))?.input ??
-      (await this.background.inputOfUnfinished(tenant, id)) ??
+      (await this.#ofJob(tenant, id, () => this.background.inputOfUnfinished(tenant, id))) ??
       (await this.store.find(tenant, id))?.input;
     if (input === undefined) throw unknown(id);
     return pageOf(input, pageQuery);
+  }
+
+  /** What there is of a background response. One that only this process has is none, and no database need be asked. */
+  async #ofJob<T>(tenant: string, id: string, ask: () => Promise<T>): Promise<T | undefined> {
+    return this.store.isOnlyHere(tenant, id) ? undefined : ask();
   }
 
   async #stream(tenant: string, id: string, startingAfter: unknown, answer: Response): Promise<void> {

@@ -31,7 +31,7 @@ export class Steering {
     if (waiting.length > 0) {
       this.#hold(response.id, lane, steers);
       const required_input = response.output.flatMap((item) =>
-        isWaiting(item, waiting) ? [stubOf(item)] : [],
+        isOnlyHere(item, waiting) ? [stubOf(item)] : [],
       );
       for (const { id } of steers) {
         const steer = { id, previous_response_id: response.id };
@@ -93,7 +93,7 @@ export class Steering {
 
 type Call = Extract<OutputItem, { call_id: unknown }>;
 
-function isWaiting(item: OutputItem, waiting: readonly string[]): item is Call {
+function isOnlyHere(item: OutputItem, waiting: readonly string[]): item is Call {
   return 'call_id' in item && item.call_id !== null && waiting.includes(item.call_id);
 }
 
