@@ -1,6 +1,6 @@
 // The processes of a benchmark: each part on its own, as in real life, so that CPU can be told apart.
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ function end({ child }, signal) {
 /**
  * Engine, gateway and floor, connected; `stop()` ends them all. The store is a file of the benchmark's own unless
  * `databaseUrl` names a Postgres database.
- * @param guarded whether there is a second gateway, without a content policy, to compare with
+ * @param variants more gateways by name, each with a line of configuration of its own
  */
 export async function startProcesses({
   tps,
@@ -59,7 +59,7 @@ export async function startProcesses({
   prefillUsPerToken,
   log = 'warn',
   databaseUrl = '',
-  guarded = false,
+  variants = {},
 }) {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const engine = await start(
@@ -107,15 +107,14 @@ export async function startProcesses({
   const more = [];
   const config = configOf('turnpike', log);
   const gateway = await startGateway(config);
-  /** The same without a content policy. */
-  const unguarded = guarded
-    ? await startGateway(configOf('unguarded', log, 'safety: { input: off }'))
-    : undefined;
+  const others = {};
+  for (const [name, line] of Object.entries(variants))
+    others[name] = await startGateway(configOf(name, log, line));
   const floor = await start([FLOOR, engine.url], 'floor ready');
   return {
     engine,
     gateway,
-    unguarded,
+    variants: others,
     floor,
     /** Another one on the same store, with nothing in memory. */
     async restartGateway() {
@@ -136,7 +135,7 @@ export async function startProcesses({
       await Promise.all([
         // At once: those that have lost their services would wait for them.
         ...more.map((each) => end(each, 'SIGKILL')),
-        ...[this.gateway, unguarded, floor, engine].map((each) => each && end(each, 'SIGTERM')),
+        ...[this.gateway, ...Object.values(others), floor, engine].map((each) => end(each, 'SIGTERM')),
       ]);
       rmSync(folder, { recursive: true, force: true });
     },
@@ -149,6 +148,17 @@ export function cpuMs({ child }) {
     const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** The same in ns and more exactly, by what the scheduler says of each thread. Linux only; NaN elsewhere. */
+export function cpuNs({ child }) {
+  const tasks = `/proc/${child.pid}/task`;
+  try {
+    const used = (task) => Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]);
+    return readdirSync(tasks).reduce((sum, task) => sum + used(task), 0);
   } catch {
     return Number.NaN;
   }

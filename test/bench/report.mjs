@@ -44,8 +44,6 @@ export function ratiosOf(rows, contexts) {
     ttft_ws_vs_http_replay: socket.ttftMs / replay.ttftMs,
     overhead_ws_vs_append: socket.overheadMs / row('append', largest).overheadMs,
     cpu_vs_floor: socket.cpuMs / row('floor', largest).cpuMs,
-    overhead_safety_vs_without: socket.overheadMs / row('unguarded', largest).overheadMs,
-    cpu_safety_vs_without: socket.cpuMs / row('unguarded', largest).cpuMs,
     ...outageRatios(row('queued', smallest), row('outage', smallest)),
   };
 }

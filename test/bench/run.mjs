@@ -9,12 +9,11 @@ import { appendTransport, floorTransport, httpTransport, webSocketTransport } fr
 
 const HELP = `npm run bench -- [options]
 
-An agent loop (one user message, then tool calls until the answer) over six transports, each part in a process of its own:
+An agent loop (one user message, then tool calls until the answer) over five transports, each part in a process of its own:
   http-replay    POST, whole history each turn, no reuse: how a plain gateway works
   http-previous  POST with previous_response_id and new items only
   websocket      WebSocket mode with previous_response_id and new items only
   append         WebSocket mode with one response that stays open (experimental): response.append instead of a new turn
-  unguarded      websocket, through a gateway without a content policy (safety.input: off)
   floor          a bare WebSocket pass-through to the engine (test/bench/floor.mjs)
 and, at the smallest context, over two more, with a Redis, a Postgres and a billing worker behind each gateway:
   queued         websocket, usage going through the queue into the ledger
@@ -57,7 +56,7 @@ const speed = { tps: Number(values.tps), ttftMs: Number(values['ttft-ms']), pref
 /** What a tool returns: about 100 tokens. */
 const TOOL_OUTPUT = 'src/turns/pipeline.ts: 42 lines checked, nothing to report. '.repeat(7);
 
-const processes = await startProcesses({ ...speed, log: values.stages ? 'debug' : 'warn', guarded: true });
+const processes = await startProcesses({ ...speed, log: values.stages ? 'debug' : 'warn' });
 const transports = {
   'http-replay': {
     open: () => httpTransport(processes.gateway.url, { full: true }),
@@ -69,7 +68,6 @@ const transports = {
   },
   websocket: { open: () => webSocketTransport(processes.gateway.url), server: processes.gateway },
   append: { open: () => appendTransport(processes.gateway.url), server: processes.gateway },
-  unguarded: { open: () => webSocketTransport(processes.unguarded.url), server: processes.unguarded },
   floor: { open: () => floorTransport(processes.floor.url), server: processes.floor },
 };
 

@@ -152,6 +152,14 @@ describe('items', () => {
           input: [call, output, call, output, user('an id may come again once it is answered')],
         }),
       );
+      // Agents answer a call whose arguments were cut short, if only to say so: it is one that was made.
+      const cut = { ...call, arguments: '{"cmd":"rm -rf /tm', status: 'incomplete' };
+      stand.takePrompts();
+      completed(await client.create({ input: [user('x'), cut, output, user('y')] }));
+      completed(await client.create({ input: [user('x'), cut, user('y')] }));
+      const [made, dropped] = stand.takePrompts();
+      expect(made).toContain('{"cmd":"rm -rf /tm<|call|>');
+      expect(dropped).not.toContain('rm -rf');
     },
   );
 });

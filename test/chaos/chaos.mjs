@@ -91,7 +91,8 @@ class Faults {
 
   async #run() {
     const { random, engine, gateways, worker, redis, postgres, say } = this.#parts;
-    const pause = () => sleep(300 + random() * 1_500);
+    // Most of them short, some long.
+    const pause = () => sleep(100 + random() ** 3 * 2_400);
     const restart = async (name, stop, start) => {
       say(`${name} is killed`);
       await stop();

@@ -72,6 +72,10 @@ describe('a background response', () => {
     const events = readSse(answer.text);
     checkStream(events);
     const id = idOf(events);
+    for (const stream of ['True', '1']) {
+      const { text } = await get(`${id}?stream=${stream}&starting_after=${events.length - 2}`);
+      expect(readSse(text)).toEqual(events.slice(-1));
+    }
     for (const after of [undefined, 0, 1, 5, events.length - 2, events.length - 1, events.length + 10]) {
       const query = after === undefined ? '' : `&starting_after=${after}`;
       const { status, text } = await get(`${id}?stream=true${query}`);
@@ -113,6 +117,13 @@ describe('a background response', () => {
     await ended(response.id);
     for (const bad of ['x', '-1', '1.5', '']) {
       expect((await get(`${response.id}?stream=true&starting_after=${bad}`)).status).toBe(400);
+    }
+    for (const no of ['false', 'False', '0', '']) {
+      expect(JSON.parse((await get(`${response.id}?stream=${no}`)).text)).toMatchObject({ id: response.id });
+    }
+    for (const bad of ['yes', 'null', 'true&stream=true']) {
+      const { status, text } = await get(`${response.id}?stream=${bad}`);
+      expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'stream' } }]);
     }
   });
 });

@@ -19,7 +19,10 @@ let stand: Stand;
 const address = (): Address => ({ url: stand.url, headers: BEARER });
 
 beforeAll(async () => {
-  stand = await Stand.start([...keysOf('alice'), `limits: { frameBytes: ${FRAME_BYTES}, keepAliveMs: 100 }`]);
+  stand = await Stand.start([
+    ...keysOf('alice'),
+    `limits: { frameBytes: ${FRAME_BYTES}, incompleteBytes: ${2 * FRAME_BYTES}, keepAliveMs: 100 }`,
+  ]);
 });
 afterAll(() => stand.stop());
 
@@ -272,6 +275,24 @@ describe('a connection', () => {
     client.socket.send('x'.repeat(FRAME_BYTES / 2), { fin: false });
     client.socket.send('x', { fin: true });
     expect((await client.untilClosed()).code).toBe(1009);
+  });
+
+  it('10. messages that never become whole are bounded over all connections: the oldest is given up', async () => {
+    const clients = [await open(), await open(), await open()] as const;
+    for (const client of clients) {
+      client.socket.send(`{${' '.repeat(0.7 * FRAME_BYTES)}`, { fin: false });
+      // In this order: the server has read what came before a pong.
+      const pong = once(client.socket, 'pong');
+      client.socket.ping();
+      await pong;
+    }
+    const { code, reason } = await clients[0].untilClosed();
+    expect([code, reason]).toEqual([1009, 'too many bytes of incomplete messages']);
+    for (const client of clients.slice(1)) {
+      client.socket.send(JSON.stringify(SECOND).slice(1), { fin: true });
+      await client.until(() => client.events.at(-1)?.type === 'response.completed');
+      await expectAlive(client);
+    }
   });
 
   it.each<[string, Buffer]>([

@@ -271,6 +271,18 @@ describe('a request', () => {
     }
   });
 
+  overBoth('20. without anything to answer is a 400 on input, but for a warm-up', here, async (client) => {
+    const parent = idOf(await client.create({ input: 'x' }));
+    for (const input of [undefined, null, [], [{ type: 'compaction_trigger' }]]) {
+      expect(await client.create({ input, instructions: 'i' })).toMatchObject([
+        { status: 400, error: { code: 'missing_required_parameter', param: 'input' } },
+      ]);
+    }
+    for (const more of [{ previous_response_id: parent }, { generate: false }, { input: '' }]) {
+      expect(terminal(await client.create({ input: null, ...more })).response.status).toBe('completed');
+    }
+  });
+
   overBoth('25. with both conversation and previous_response_id is a 400', here, async (client) => {
     const parent = idOf(await client.create({ input: 'x' }));
     for (const conversation of ['conv_1', { id: 'conv_1' }]) {

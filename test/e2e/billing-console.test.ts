@@ -184,12 +184,23 @@ describe('the API', () => {
     expect([foreign.status, foreign.text.replace('resp_1', 'resp_9')]).toEqual([404, unknown.text]);
   });
 
+  it('shows operators that the books agree', async () => {
+    const { text } = await asKey('operator', 'reconciliation');
+    expect(JSON.parse(text)).toEqual({
+      object: 'reconciliation',
+      turns: 2,
+      stored: 0,
+      differences: [],
+      faults: [],
+    });
+  });
+
   it('is for keys of the scopes, and for no one else', async () => {
     for (const path of ['usage', 'invoices', 'balances', 'responses/resp_1', 'dead_letters']) {
       expect((await asKey('agent', path)).status).toBe(403);
       expect((await asKey('nobody', path)).status).toBe(401);
     }
-    for (const path of ['dead_letters', 'dead_letters?state=open']) {
+    for (const path of ['dead_letters', 'dead_letters?state=open', 'reconciliation']) {
       expect((await asKey('t', path)).status).toBe(403);
     }
     expect((await asKey('t', 'dead_letters/dl_1/retry', { reason: 'x' })).status).toBe(403);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ledger, moneyStory } from '@turnpike/ledger';
 import type { UsageRecord } from '@turnpike/metering';
 import { openDatabase } from '@turnpike/storage';
@@ -27,14 +27,25 @@ beforeAll(async () => {
     start('--tps', '1000', '--ttft-ms', '0'),
   ]);
 });
-afterAll(() => Promise.all([engine.stop(), slow.stop(), quick.stop()]));
-afterEach(async () => {
-  await gateway?.stop();
-  gateway = undefined;
-  rmSync(folder, { recursive: true, force: true });
+afterAll(async () => {
+  await stop();
+  await Promise.all([engine.stop(), slow.stop(), quick.stop()]);
 });
 
+let settings = '';
+
+async function stop(): Promise<void> {
+  await gateway?.stop();
+  if (gateway !== undefined) rmSync(folder, { recursive: true, force: true });
+  gateway = undefined;
+}
+
+/** A gateway with these settings, in front of this engine: the one that runs, if it is such a one. */
 async function start(billing: string, by = engine): Promise<App> {
+  const wanted = `${billing} ${by.url}`;
+  if (gateway?.running === true && wanted === settings) return gateway;
+  await stop();
+  settings = wanted;
   folder = mkdtempSync(join(tmpdir(), 'turnpike-billing-'));
   writeFileSync(join(folder, 'prices.yaml'), PRICES);
   writeFileSync(
@@ -110,6 +121,8 @@ describe('a turn is booked with what its client was told', () => {
 
   it('a warm-up is a row of its own at its own price; what fails before an engine is asked is none', async () => {
     const { url } = await start('');
+    const rows = () => withLedger(({ db }) => db.selectFrom('ledger_usage').select('outcome').execute());
+    const before = (await rows()).length;
     const client = await SocketClient.connect(url);
     const warm = terminalOf(await client.create({ input: 'hello', generate: false })).response;
     expect(await booked(warm.id)).toMatchObject({
@@ -119,8 +132,7 @@ describe('a turn is booked with what its client was told', () => {
     const refused = await client.create({ input: 'x', previous_response_id: 'resp_unknown' });
     expect(refused.at(-1)?.type).toBe('error');
     client.close();
-    const rows = await withLedger(({ db }) => db.selectFrom('ledger_usage').select('outcome').execute());
-    expect(rows).toHaveLength(1);
+    expect(await rows()).toHaveLength(before + 1);
   });
 
   it('a summary is a part of its own', async () => {

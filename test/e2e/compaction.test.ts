@@ -313,6 +313,7 @@ describe('POST /v1/responses/compact', () => {
     ['no model', { input: 'x' }, 'missing_required_parameter', 'model'],
     ['nothing to compact', { model: 'sim' }, 'missing_required_parameter', 'input'],
     ['an empty input', { model: 'sim', input: [] }, 'missing_required_parameter', 'input'],
+    ['an empty warm-up', { model: 'sim', generate: false }, 'missing_required_parameter', 'input'],
     ['an unknown model', { model: 'nope', input: 'x' }, 'model_not_found', 'model'],
     [
       'an unknown parent',

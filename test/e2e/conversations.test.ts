@@ -83,6 +83,7 @@ describe('conversations with the openai SDK', () => {
       param: 'conversation_id',
     });
     expect(await alice.conversations.create()).toMatchObject({ metadata: {} });
+    expect(await alice.conversations.create(null)).toMatchObject({ metadata: {} });
   });
 
   it('take items, list them in pages, and let go of them', async () => {

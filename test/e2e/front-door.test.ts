@@ -170,6 +170,23 @@ describe('an upgrade', () => {
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'invalid_value' } });
   });
 
+  it('is a GET: a request of another method is served, whatever a proxy adds to it', async () => {
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    const body = JSON.stringify({ model: 'sim', input: 'x' });
+    expect(await ask('POST', '/v1/responses', headers, body)).toMatchObject({ status: 200 });
+    expect(await ask('HEAD', '/v1/responses', headers)).toMatchObject({ status: 426 });
+  });
+
+  it('to another version is told which one there is', async () => {
+    const answer = await raw(`${HEAD}Sec-WebSocket-Version: 99\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 426 .*sec-websocket-version: 13\r\n/is);
+  });
+
   it('takes HTTP/1.1', async () => {
     const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
     expect(await raw(`${HEAD.replace('HTTP/1.1', 'HTTP/1.0')}${key}\r\n`)).toMatch(/^HTTP\/1\.1 426 /);

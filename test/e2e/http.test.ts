@@ -124,6 +124,18 @@ describe('POST /v1/responses', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
   });
 
+  it('logs what failed once, and which request that was', async () => {
+    const answer = await post({ model: 'sim', input: 'x [sim status=418]' });
+    const request = answer.headers.get('x-request-id') ?? '';
+    while (!app.output().includes(request)) await new Promise((resolve) => setTimeout(resolve, 5));
+    const lines = app.output().split('\n');
+    const [faults, said] = ['status 418', request].map((text) => lines.filter((line) => line.includes(text)));
+    expect(faults).toHaveLength(1);
+    const { response, ...rest } = JSON.parse(said?.[0] ?? '') as Record<string, unknown>;
+    expect(rest).toMatchObject({ request, msg: 'answered with an error' });
+    expect(JSON.parse(faults?.[0] ?? '')).toMatchObject({ response, level: 50 });
+  });
+
   it('replaces a lone surrogate by U+FFFD at the edge', async () => {
     const answer = await post('{"model":"sim","input":"a\\ud83d b"}');
     expect(await answer.text()).toContain('a� b');

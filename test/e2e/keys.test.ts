@@ -277,6 +277,7 @@ describe('the admin API', () => {
     ['keys', { tenant: 'acme', name: 'x', scopes: ['root'] }, 'invalid_value', 'scopes[0]'],
     ['keys', { tenant: 'acme', name: 'x', models: [1] }, 'invalid_value', 'models[0]'],
     ['keys', { tenant: 'acme', name: 'x', expires_at: -1 }, 'invalid_value', 'expires_at'],
+    ['keys', { tenant: 'acme', name: 'x', expires_at: 1_700_000_000 }, 'invalid_value', 'expires_at'],
     ['keys', { tenant: 'acme', name: 'x', admin: true }, 'unsupported_parameter', 'admin'],
     ['keys', { tenant: 'nobody', name: 'x' }, 'invalid_value', 'tenant'],
     ['keys', [], 'invalid_type', null],

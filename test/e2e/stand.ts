@@ -36,6 +36,13 @@ export class Stand {
     return this.#url;
   }
 
+  /** The first gateway. */
+  get main(): App {
+    const [main] = this.#gateways;
+    if (main === undefined) throw new Error('the stand has not started');
+    return main;
+  }
+
   /** Base URL of the engine itself. */
   get engineUrl(): string {
     return this.#engine.url;
@@ -95,10 +102,12 @@ export class Stand {
   }
 
   async stop(): Promise<void> {
-    for (const gateway of this.#gateways) {
-      await gateway.stop();
-      gateway.cleanUp();
-    }
+    await Promise.all(
+      this.#gateways.map(async (gateway) => {
+        await gateway.stop();
+        gateway.cleanUp();
+      }),
+    );
     await this.#recorder.stop();
     await this.#engine.stop();
   }

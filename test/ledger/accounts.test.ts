@@ -8,6 +8,7 @@ import {
   parseStatement,
   reconcile,
   rerate,
+  SqlHolds,
 } from '@turnpike/ledger';
 import { PriceBook } from '@turnpike/metering';
 import { KINDS, TestDatabases } from '../storage/databases.js';
@@ -23,7 +24,7 @@ describe.each(KINDS)('accounts on %s', (kind) => {
   });
   afterAll(() => databases.stop());
   beforeEach(async () => {
-    ledger = await Ledger.open(await databases.connect(), kind);
+    ledger = await Ledger.open(await databases.empty(), kind);
   });
 
   /** A response as the store has it. */
@@ -92,7 +93,19 @@ describe.each(KINDS)('accounts on %s', (kind) => {
     await store('refused', 'failed', 10, 0);
     await new DeadLetters(ledger).add({ job: 'j', payload: { id: 'letter' }, reason: 'odd' });
     const others = { journal: new Set(['journal']), queue: new Set(['queue']) };
-    const { turns, stored, differences, faults } = await reconcile(ledger, others);
+    const holds = new SqlHolds(ledger.db, { kind, leaseMs: 60_000 });
+    const budget = {
+      name: 'b',
+      subject: { scope: 'tenant' as const, tenant: 't' },
+      period: 'total' as const,
+      limit: 1_000_000,
+      shadow: false,
+    };
+    for (const id of ['letter', 'nowhere']) {
+      await holds.reserve({ id, tenant: 't', key: 'k', model: 'm', at: 0, amount: 2 }, [budget]);
+      await holds.settle(id, 1);
+    }
+    const { turns, stored, differences, faults } = await reconcile(ledger, () => Promise.resolve(others));
     expect([turns, stored, faults]).toEqual([2, 7, []]);
     expect(
       differences.map(({ responseId, explanation, between }) => `${responseId}: ${explanation} (${between})`),
@@ -103,8 +116,35 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       'more: unexplained (store and ledger)',
       'queue: in the queue (store and ledger)',
       'refused: abandoned (store and ledger)',
+      'letter: dead letter (holds and ledger)',
+      'nowhere: unexplained (holds and ledger)',
       'letter: dead letter (dead letters)',
     ]);
+    // Who cannot read journals cannot say that something is nowhere.
+    const { differences: seen } = await reconcile(ledger, () =>
+      Promise.resolve({ ...others, journal: undefined }),
+    );
+    const unsure = seen.filter(({ explanation }) => explanation === 'in a journal, or unexplained');
+    expect(unsure.map(({ responseId }) => responseId)).toEqual(['gone', 'journal', 'nowhere']);
+    // What is given up is held no longer.
+    const letters = new DeadLetters(ledger);
+    const [letter] = await letters.list('open');
+    await letters.writeOff(letter?.id ?? '', { author: 'ada', reason: 'odd' });
+    const left = await ledger.db.selectFrom('ledger_spend').select('held').execute();
+    expect(left.map(({ held }) => Number(held)).filter((held) => held > 0)).toEqual([1]);
+    expect(await ledger.verify()).toEqual([]);
+  });
+
+  it('what is settled while it is looked for is not taken for lost', async () => {
+    let looks = 0;
+    const { differences } = await reconcile(ledger, async () => {
+      // Each look misses one that has just ended, and finds the one before.
+      const before = looks === 0 ? [] : [`turn-${looks}`];
+      looks++;
+      await store(`turn-${looks}`, 'completed', 10, 5);
+      return { journal: new Set(before), queue: new Set() };
+    });
+    expect(differences).toMatchObject([{ responseId: 'turn-1', explanation: 'in the journal' }]);
   });
 
   it('a statement is compared line by line', async () => {
@@ -132,6 +172,15 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       [id(4), 'missing_there', 5, 0],
     ]);
     expect(() => parseStatement('a,b\n1,2')).toThrow('no column');
-    expect(() => parseStatement('id,input_tokens,output_tokens\nx,1,many')).toThrow('line 2');
+    const read = (...lines: string[]) =>
+      parseStatement(['\uFEFFid,input_tokens,output_tokens', ...lines].join('\n'));
+    expect(read('x,1,2', '', '"a ""b"", c",3, 4 ')).toEqual([
+      { responseId: 'x', inputTokens: 1, outputTokens: 2 },
+      { responseId: 'a "b", c', inputTokens: 3, outputTokens: 4 },
+    ]);
+    // What is not there is not nothing.
+    for (const odd of ['x,1,many', 'x,1,', 'x,,1', 'x,1', 'x,-1,1', 'x,1e3,1', ',1,1', '"x,1,1']) {
+      expect(() => read('y,1,1', '', odd)).toThrow('line 4 of the statement');
+    }
   });
 });

@@ -15,7 +15,7 @@ describe.each(KINDS)('holds on %s', (kind) => {
   });
   afterAll(() => databases.stop());
   beforeEach(async () => {
-    ledger = await Ledger.open(await databases.connect(), kind);
+    ledger = await Ledger.open(await databases.empty(), kind);
     shadows = [];
   });
 

@@ -12,7 +12,7 @@ describe.each(KINDS)('the ledger on %s', (kind) => {
   });
   afterAll(() => databases.stop());
   beforeEach(async () => {
-    ledger = await Ledger.open(await databases.connect(), kind);
+    ledger = await Ledger.open(await databases.empty(), kind);
   });
 
   const run = (text: string) => sql.raw(text).execute(ledger.db);

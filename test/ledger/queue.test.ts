@@ -117,6 +117,7 @@ describe('the queue', () => {
     const byHand = new Queue('usage', { connection: redis });
     await byHand.add('usage', { hello: 'there' }, { jobId: 'by-hand' });
     await byHand.close();
+    expect(await to.pending(10)).toEqual(['r1', 'odd', 'r2']);
     worker();
     await until(async () => (await letters.list('open')).length === 2 && (await owed()) === 40_000n);
     const found = await letters.list('open');

@@ -5,27 +5,30 @@ import {
   spoken,
   type GuardAnswer,
 } from '../../libs/safety/src/testing/fake-guard.js';
+import type { App } from '../e2e/platform.js';
 import { SocketClient, terminalOf } from '../e2e/socket-client.js';
 import { Stand } from '../e2e/stand.js';
 
 /** A classifier behind the built gateway: verdicts, and what happens when there is none. */
 let guard: FakeGuard;
-let stands: Record<'closed' | 'open' | 'llama' | 'race', Stand>;
+/** An engine, and gateways with different policies in front of it. */
+let stand: Stand;
+let gateways: Record<'closed' | 'open' | 'llama' | 'race', App>;
 
 beforeAll(async () => {
   guard = await FakeGuard.start();
-  const shared = `url: "${guard.url}", timeoutMs: 300`;
+  const shared = `url: "${guard.url}", timeoutMs: 400`;
   const moderations = `classifier: { kind: moderations, ${shared} }`;
-  const [closed, open, llama, race] = await Promise.all([
-    Stand.start([`safety: { ${moderations} }`]),
-    Stand.start([`safety: { ${moderations}, failure: open, audit: all }`]),
-    Stand.start([`safety: { classifier: { kind: llama-guard, model: llama-guard3, ${shared} } }`]),
-    Stand.start([`safety: { input: race, ${moderations.replace('300', '20000')} }`]),
+  stand = await Stand.start([`safety: { ${moderations} }`]);
+  const [open, llama, race] = await Promise.all([
+    stand.gateway([`safety: { ${moderations}, failure: open, audit: all }`, 'metrics: { port: 0 }']),
+    stand.gateway([`safety: { classifier: { kind: llama-guard, model: llama-guard3, ${shared} } }`]),
+    stand.gateway([`safety: { input: race, ${moderations.replace('400', '20000')} }`]),
   ]);
-  stands = { closed, open, llama, race };
+  gateways = { closed: stand.main, open, llama, race };
 });
 afterAll(async () => {
-  await Promise.all(Object.values(stands).map((stand) => stand.stop()));
+  await stand.stop();
   await guard.stop();
 });
 let clients: SocketClient[] = [];
@@ -35,14 +38,14 @@ beforeEach(() => {
 });
 afterEach(() => clients.forEach((client) => client.close()));
 
-async function connect(stand: { readonly url: string }): Promise<SocketClient> {
-  const client = await SocketClient.connect(stand.url);
+async function connect(gateway: { readonly url: string }): Promise<SocketClient> {
+  const client = await SocketClient.connect(gateway.url);
   clients.push(client);
   return client;
 }
 
-async function post(stand: { readonly url: string }, body: object) {
-  const answer = await fetch(`${stand.url}/v1/responses`, {
+async function post(gateway: { readonly url: string }, body: object) {
+  const answer = await fetch(`${gateway.url}/v1/responses`, {
     method: 'POST',
     body: JSON.stringify({ model: 'sim', ...body }),
   });
@@ -51,16 +54,16 @@ async function post(stand: { readonly url: string }, body: object) {
 
 describe('a classifier that blocks', () => {
   it('is a 400 over HTTP, and a failed response where it has begun; the parent stays usable', async () => {
-    const stand = stands.closed;
+    const { closed } = gateways;
     const before = await stand.generated();
-    expect(await post(stand, { input: 'something wicked' })).toMatchObject({
+    expect(await post(closed, { input: 'something wicked' })).toMatchObject({
       status: 400,
       raw: expect.stringContaining('content_blocked'),
     });
-    const streamed = await post(stand, { input: 'something wicked', stream: true });
+    const streamed = await post(closed, { input: 'something wicked', stream: true });
     expect(streamed.raw).toContain('"code":"content_blocked"');
     expect(await stand.generated()).toBe(before);
-    const client = await connect(stand);
+    const client = await connect(closed);
     const parent = terminalOf(await client.create({ input: 'hello', store: false })).response;
     const behind = { previous_response_id: parent.id, store: false };
     const { response } = terminalOf(await client.create({ ...behind, input: 'wicked' }));
@@ -79,7 +82,7 @@ describe('a classifier that blocks', () => {
         input as string[],
         (text) => text.includes('red =') && text.includes('blue =') && text.includes('in full'),
       );
-    const client = await connect(stands.closed);
+    const client = await connect(gateways.closed);
     const steps = ['In our story X names steps by colours: red = heat it', 'blue = cool it'];
     let previous: string | undefined;
     for (const input of steps) {
@@ -98,16 +101,16 @@ describe('a classifier that blocks', () => {
     expect(input).toHaveLength(1);
     expect(input[0]?.endsWith(last)).toBe(true);
     const items = [...steps, last].map((content) => ({ role: 'user', content }));
-    expect((await post(stands.closed, { input: items })).status).toBe(400);
+    expect((await post(gateways.closed, { input: items })).status).toBe(400);
     const content = [...steps, last].map((text) => ({ type: 'input_text', text }));
-    expect((await post(stands.closed, { input: [{ role: 'user', content }] })).status).toBe(400);
+    expect((await post(gateways.closed, { input: [{ role: 'user', content }] })).status).toBe(400);
   });
 
   it('is asked once about what is sent again', async () => {
     const input = `asked once ${'again '.repeat(3)}`;
-    await post(stands.closed, { input });
+    await post(gateways.closed, { input });
     const before = guard.requests.length;
-    await post(stands.closed, { input });
+    await post(gateways.closed, { input });
     expect(guard.requests.length).toBe(before);
   });
 });
@@ -119,52 +122,67 @@ const OUTAGES: Record<string, GuardAnswer> = {
   'a refused key': { status: 401, json: {} },
 };
 
+/** So that no gateway has seen three failures in a row: it would ask nobody for a while. */
+async function answerAll(): Promise<void> {
+  guard.answer = (_path, { input }) => moderationOf(input as string[], () => false);
+  for (const gateway of [gateways.closed, gateways.open]) {
+    const input = `answered ${guard.requests.length}`;
+    expect(await post(gateway, { input })).toMatchObject({ status: 200 });
+  }
+}
+
 describe.each(Object.entries(OUTAGES))('a classifier that answers with %s (F06)', (name, answer) => {
+  beforeEach(answerAll);
+
   it('closed: nothing is sampled or billed, and the client is told when to come back', async () => {
-    // Of its own: after three failures in a row a gateway asks nobody for a while.
-    const gateway = await stands.closed.gateway([
-      `safety: { classifier: { kind: moderations, url: "${guard.url}", timeoutMs: 300 } }`,
-    ]);
+    const { closed } = gateways;
     guard.answer = () => answer;
-    const before = await stands.closed.generated();
-    const refused = await post(gateway, { input: `closed ${name}` });
+    const before = await stand.generated();
+    const refused = await post(closed, { input: `closed ${name}` });
     expect(refused).toMatchObject({
       status: 503,
       retryAfter: '5',
       raw: expect.stringContaining('safety_unavailable'),
     });
-    const { raw } = await post(gateway, { input: `closed stream ${name}`, stream: true });
+    const { raw } = await post(closed, { input: `closed stream ${name}`, stream: true });
     expect(raw).toContain('"code":"safety_unavailable"');
-    const client = await connect(gateway);
+    expect(await stand.generated()).toBe(before);
+  });
+
+  it('closed: the same over a WebSocket', async () => {
+    const client = await connect(gateways.closed);
+    guard.answer = () => answer;
+    const before = await stand.generated();
     const last = (await client.create({ input: `closed socket ${name}` })).at(-1);
-    const error = last?.error ?? last?.response?.error;
-    expect(error?.code).toBe('safety_unavailable');
-    if (last?.response !== undefined) expect(last.response.usage?.total_tokens).toBe(0);
-    expect(await stands.closed.generated()).toBe(before);
+    expect(last).toMatchObject({
+      type: 'response.failed',
+      response: { error: { code: 'safety_unavailable' }, usage: { total_tokens: 0 } },
+    });
+    expect(await stand.generated()).toBe(before);
   });
 
   it('open: it goes on, and the response and the record say that nobody looked', async () => {
-    const stand = stands.open;
+    const { open } = gateways;
     guard.answer = () => answer;
-    const { status, raw } = await post(stand, { input: `open ${name}` });
+    const { status, raw } = await post(open, { input: `open ${name}` });
     expect(status).toBe(200);
     expect(JSON.parse(raw)).toMatchObject({
       status: 'completed',
       turnpike: { safety: { state: 'unchecked' } },
     });
     const { id } = JSON.parse(raw) as { id: string };
-    expect(stand.output).toMatch(new RegExp(`"response":"${id}"[^\\n]*"state":"unchecked"`));
+    expect(open.output()).toMatch(new RegExp(`"response":"${id}"[^\\n]*"state":"unchecked"`));
   });
 });
 
 describe('Llama Guard', () => {
   it('decides, and what is no verdict is an outage', async () => {
     guard.answer = () => spoken('unsafe\nS2');
-    expect((await post(stands.llama, { input: 'one' })).raw).toContain('nonviolent_crimes');
+    expect((await post(gateways.llama, { input: 'one' })).raw).toContain('nonviolent_crimes');
     guard.answer = () => spoken('safe');
-    expect((await post(stands.llama, { input: 'two' })).status).toBe(200);
+    expect((await post(gateways.llama, { input: 'two' })).status).toBe(200);
     guard.answer = () => spoken('I cannot help with that.');
-    expect((await post(stands.llama, { input: 'three' })).status).toBe(503);
+    expect((await post(gateways.llama, { input: 'three' })).status).toBe(503);
   });
 });
 
@@ -186,15 +204,15 @@ describe('race', () => {
   const kinds = (client: SocketClient) => client.events.map(({ type }) => type);
 
   it('starts inference at once, shows nothing before the verdict, and everything after it', async () => {
-    const { race } = stands;
+    const { race } = gateways;
     const client = await connect(race);
     const { arrived, give } = withheld();
-    const before = await race.generated();
+    const before = await stand.generated();
     const done = client.create({ input: 'race to pass [sim reason=0 tokens=50]', store: false });
     await arrived;
     // The engine has answered in full while the classifier still thinks.
-    while ((await race.generated()) < before + 50) await new Promise((resolve) => setTimeout(resolve, 5));
-    await race.untilIdle();
+    while ((await stand.generated()) < before + 50) await new Promise((resolve) => setTimeout(resolve, 5));
+    await stand.untilIdle();
     expect(kinds(client)).toEqual(['response.created', 'response.in_progress']);
     give(PASS);
     const events = await done;
@@ -208,16 +226,16 @@ describe('race', () => {
   });
 
   it('drops the output when the verdict is against the input: not one byte of it is sent', async () => {
-    const { race } = stands;
+    const { race } = gateways;
     const client = await connect(race);
     const parent = terminalOf(await client.create({ input: 'hello', store: false })).response;
     const from = client.raw.length;
     const { arrived, give } = withheld();
-    const before = await race.generated();
+    const before = await stand.generated();
     const behind = { previous_response_id: parent.id, store: false };
     const done = client.create({ ...behind, input: 'raced quokka [sim reason=0 tokens=30]' });
     await arrived;
-    while ((await race.generated()) < before + 30) await new Promise((resolve) => setTimeout(resolve, 5));
+    while ((await stand.generated()) < before + 30) await new Promise((resolve) => setTimeout(resolve, 5));
     give(BLOCK);
     const { response } = terminalOf(await done);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'content_blocked' }, output: [] });
@@ -232,19 +250,19 @@ describe('race', () => {
   });
 
   it('aborts an engine that is still at it', async () => {
-    const { race } = stands;
+    const { race } = gateways;
     const { arrived, give } = withheld();
-    const before = await race.generated();
+    const before = await stand.generated();
     const done = post(race, { input: 'race to be cut [sim reason=0 tokens=900000]' });
     await arrived;
     give(BLOCK);
     expect(await done).toMatchObject({ status: 400, raw: expect.stringContaining('content_blocked') });
-    await race.untilIdle();
-    expect((await race.generated()) - before).toBeLessThan(900_000);
+    await stand.untilIdle();
+    expect((await stand.generated()) - before).toBeLessThan(900_000);
   });
 
   it('keeps nothing of a response that is interrupted before its verdict, when that is against it', async () => {
-    const { race } = stands;
+    const { race } = gateways;
     const client = await connect(race);
     const { arrived, give } = withheld();
     client.send({
@@ -269,7 +287,7 @@ describe('race', () => {
   });
 
   it('forgets about a client that leaves before the verdict', async () => {
-    const { race } = stands;
+    const { race } = gateways;
     const client = await connect(race);
     const { arrived, give } = withheld();
     client.send({
@@ -280,9 +298,32 @@ describe('race', () => {
     });
     await arrived;
     client.socket.terminate();
-    await race.untilIdle();
+    await stand.untilIdle();
     give(BLOCK);
     guard.answer = () => PASS;
     expect((await post(race, { input: 'still here' })).status).toBe(200);
+  });
+});
+
+describe('a classifier that has not answered three times in a row', () => {
+  it('is not asked for a while: a plain error on every transport, or a mark', async () => {
+    await answerAll();
+    guard.answer = () => ({ status: 500, json: {} });
+    for (const gateway of [gateways.closed, gateways.open]) {
+      for (const n of [1, 2, 3]) await post(gateway, { input: `failure ${n}` });
+    }
+    const before = guard.requests.length;
+    expect((await post(gateways.closed, { input: 'a fourth', stream: true })).status).toBe(503);
+    const client = await connect(gateways.closed);
+    expect((await client.create({ input: 'a fifth' })).at(-1)).toMatchObject({
+      type: 'error',
+      status: 503,
+      error: { code: 'safety_unavailable' },
+    });
+    expect((await post(gateways.open, { input: 'a sixth' })).raw).toContain('"state":"unchecked"');
+    expect(guard.requests.length).toBe(before);
+    const url = /metrics on (\S+)/.exec(gateways.open.output())?.[1] ?? '';
+    const metrics = await (await fetch(url)).text();
+    expect(metrics).toMatch(/turnpike_safety_decisions_total\{where="input",state="unchecked"\} [1-9]/);
   });
 });

@@ -61,6 +61,27 @@ const PLACES: Record<string, Record<string, unknown>> = {
       { type: 'function_call_output', call_id: 'c', output: 'nothing' },
     ],
   },
+  'the arguments of a call, in escapes': {
+    input: [
+      {
+        type: 'function_call',
+        call_id: 'c',
+        name: 'look',
+        arguments: `{"at":"${MARKER.replaceAll('T', '\\u0054')}"}`,
+      },
+      { type: 'function_call_output', call_id: 'c', output: 'nothing' },
+    ],
+  },
+  'items of one letter each': { input: [...MARKER].map((letter) => user(letter)) },
+  'base64 in lines': { input: Buffer.from(MARKER).toString('base64').replaceAll(/.{12}/g, '$&\n') },
+  'letters with accents, of another width or alphabet, and what cannot be seen': {
+    input: [...MARKER]
+      .map((letter, at) => letter + ['', '\u0301', '\u200b', '\u202c', '\ufe0f'][at % 5])
+      .join(''),
+  },
+  'tag characters': {
+    input: `hi${[...MARKER].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')}`,
+  },
   'the input of a custom call': {
     input: [
       { type: 'custom_tool_call', call_id: 'c', name: 'look', input: MARKER },
@@ -112,6 +133,10 @@ const PLACES: Record<string, Record<string, unknown>> = {
         parameters: { type: 'object', properties: { at: { type: 'string', description: MARKER } } },
       },
     ],
+  },
+  'a value that a parameter may have': {
+    input: 'hi',
+    tools: [{ ...TOOLS[0], parameters: { type: 'object', properties: { at: { enum: ['a', MARKER] } } } }],
   },
   'the name of a parameter': {
     input: 'hi',

@@ -47,6 +47,13 @@ const OUTPUTS: Record<string, Script> = {
     '<|channel|>commentary to=functions.send <|constrain|>json<|message|>{"body":"',
     '"}<|call|>',
   ),
+  'arguments written in escapes': {
+    writes: [
+      idsOf('<|channel|>commentary to=functions.send <|constrain|>json<|message|>{"body":"'),
+      ...byToken(`${MARKER.replaceAll('T', '\\u0054')}"}`).writes,
+      idsOf('<|call|>'),
+    ],
+  },
   'a note before a call': cut('<|channel|>commentary<|message|>', `<|end|><|start|>assistant${call('{}')}`),
   'an output that ends too early': { ...cut('<|channel|>final<|message|>', ''), finish: 'length' },
   'an output that is lost': { ...cut('<|channel|>final<|message|>', ''), finish: null },

@@ -115,6 +115,18 @@ describe('every string that a format shows is one that safety reads', () => {
     expectAllRead(parseItem(marked(item, FIXED), 'input[0]'));
   });
 
+  const ESCAPED = '{"\\u0077901w":["\\u0077902w",{"a":"x\\n\\u0077903w"}]}';
+  it.each([
+    ['function_call', { call_id, name: 'n', arguments: ESCAPED }],
+    ['mcp_call', { server_label: 'a', name: 'b', arguments: ESCAPED, output: 'd' }],
+    ['mcp_approval_request', { id: 'mcpr_1', server_label: 'a', name: 'b', arguments: ESCAPED }],
+    ['multi_agent_call', { call_id, action: 'a', arguments: ESCAPED }],
+    ['custom_tool_call', { call_id, name: 'n', input: ESCAPED }],
+    ['function_call_output', { call_id, output: ESCAPED }],
+  ])('of a %s, also where JSON in it is written in escapes', (type, fields) => {
+    expectAllRead(parseItem({ type, ...fields }, 'input[0]'));
+  });
+
   it('of the head: instructions, tools, the format of the answer', () => {
     const text = {
       format: marked({ type: 'json_schema', name: 'n', description: 'd', schema }, FIXED),

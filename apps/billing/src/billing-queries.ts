@@ -5,15 +5,18 @@ import {
   invoiceFor,
   Ledger,
   moneyStory,
+  reconcile,
   usageSums,
   type Balance,
   type DeadLetterRow,
   type Invoice,
   type MoneyStory,
+  type Reconciliation,
   type UsageSum,
 } from '@turnpike/ledger';
 import { ApiError, quotable } from '@turnpike/protocol';
 import type { Actor } from './http/actors.js';
+import { QueueService } from './queue/queue.service.js';
 import type { InvoiceQuery, UsageQuery } from './usage-query.js';
 
 const REASON_MOST = 500;
@@ -26,6 +29,7 @@ export class BillingQueries {
   constructor(
     @Inject(Ledger) private readonly ledger: Ledger,
     @Inject(DeadLetters) private readonly deadLetters: DeadLetters,
+    @Inject(QueueService) private readonly queue: QueueService,
   ) {}
 
   /** Another tenant's usage is what no usage is: nothing. */
@@ -62,6 +66,11 @@ export class BillingQueries {
       throw new ApiError('response_not_found', { param: 'response_id', message });
     }
     return story;
+  }
+
+  /** For operators: store, queue and ledger compared. Journals are on the disks of gateways. */
+  reconciliation(): Promise<Reconciliation> {
+    return reconcile(this.ledger, async () => ({ journal: undefined, queue: await this.queue.pending() }));
   }
 
   /** For operators: what it holds can be of any tenant, or of none. */

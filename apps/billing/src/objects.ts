@@ -1,4 +1,4 @@
-import type { DeadLetterRow, MoneyStory } from '@turnpike/ledger';
+import type { DeadLetterRow, MoneyStory, Reconciliation } from '@turnpike/ledger';
 import { dollars } from '@turnpike/metering';
 
 /** A story and dead letters as the API shows them: times in ms since the epoch, amounts exact, as text. */
@@ -26,6 +26,16 @@ export function storyObject(story: MoneyStory) {
       entries: each.entries.map(({ account, amount }) => ({ account, amount_usd: dollars(amount) })),
     })),
     dead_letters: deadLetters.map(letterObject),
+  };
+}
+
+export function reconciliationObject({ turns, stored, differences, faults }: Reconciliation) {
+  return {
+    object: 'reconciliation',
+    turns,
+    stored,
+    differences: differences.map(({ responseId, ...rest }) => ({ response_id: responseId, ...rest })),
+    faults,
   };
 }
 

@@ -1,8 +1,8 @@
-import { ApiError } from '@turnpike/protocol';
 import { HELP, parseAdminArguments } from './admin/cli.js';
 import { runCommand } from './admin/run-command.js';
 import { show } from './admin/show.js';
-import { ConfigError, loadConfig } from './config/load.js';
+import { commandFailed } from './command-error.js';
+import { loadConfig } from './config/load.js';
 
 async function main(): Promise<void> {
   const { help, json, config, command } = parseAdminArguments(process.argv.slice(2), Date.now());
@@ -12,8 +12,4 @@ async function main(): Promise<void> {
   if ('value' in answer) process.stderr.write('The value is the key. It is not kept, and not shown again.\n');
 }
 
-main().catch((thrown: unknown) => {
-  const known = thrown instanceof ConfigError || thrown instanceof ApiError;
-  process.stderr.write(`${known ? thrown.message : ((thrown as Error).stack ?? String(thrown))}\n`);
-  process.exitCode = known ? 2 : 1;
-});
+main().catch(commandFailed);

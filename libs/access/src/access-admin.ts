@@ -52,6 +52,10 @@ export class AccessAdmin {
     this.#mayGrant(actor, scopes);
     if (!isOperator(actor) && tenant !== actor.tenant) throw noTenant(tenant);
     const expiresAt = toMs(expires_at);
+    if (expiresAt !== null && expiresAt <= this.#now()) {
+      const message = 'A key that is made now cannot have expired before.';
+      throw new ApiError('invalid_value', { param: 'expires_at', message });
+    }
     const made = await this.#access.createKey({ tenant, name, scopes, models, expiresAt });
     await this.#onChange();
     return newKeyObject(made, this.#now());

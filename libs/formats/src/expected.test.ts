@@ -19,6 +19,24 @@ it.each(DIALOG_FAMILIES)('%s writes numbers as they were sent, and in their orde
   expect(places).toEqual([...places].sort((a, b) => a - b));
 });
 
+it.each(DIALOG_FAMILIES)('%s takes any text for the id of a call', (family) => {
+  const format = formatOf(family);
+  for (const id of ['constructor', '__proto__', 'toString']) {
+    const unknown = written(
+      promptPieces(format, { tools: [] }, [user('look'), output(id, 'out')]),
+      format.tokenizer,
+    );
+    expect(unknown).not.toMatch(/native code|object Object/);
+    const [called, plain] = [id, 'c'].map((each) =>
+      written(
+        promptPieces(format, { tools: [] }, [user('look'), call(each, 'f', '{}'), output(each, 'out')]),
+        format.tokenizer,
+      ),
+    );
+    expect(called).toBe(plain);
+  }
+});
+
 describe('what models are told where a request has no instructions', () => {
   const system = (family: DialogFamily, instructions?: string) => {
     const format = formatOf(family);

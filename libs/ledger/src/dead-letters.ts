@@ -2,6 +2,7 @@ import { dayOf, parseUsageRecord } from '@turnpike/metering';
 import { createHash } from 'node:crypto';
 import { ACCOUNT } from './accounts.js';
 import { bookIn } from './booking.js';
+import { closeHolds } from './hold-rows.js';
 import type { Ledger } from './ledger.js';
 import { post } from './post.js';
 import type { DeadLetterRow } from './schema.js';
@@ -90,6 +91,8 @@ export class DeadLetters {
       const letter = await this.#take(db, id, 'written_off', { author, reason });
       if (letter === undefined) return false;
       const now = this.#now();
+      // What was settled waits to be booked, and this never is.
+      if (letter.response_id !== null) await closeHolds(db, [letter.response_id], 'released');
       const { amount, model } = costOf(letter.payload);
       const transaction = {
         id: `write_off:${id}`,

@@ -10,6 +10,7 @@ export { rerate, type Rerated, type RerateOptions } from './rerate.js';
 export {
   compareStatement,
   parseStatement,
+  StatementError,
   type StatementDifference,
   type StatementLine,
 } from './statement.js';

@@ -30,18 +30,27 @@ const COLUMNS = {
 /** Ours, in whatever an engine made of it. */
 const RESPONSE_ID = /resp_[0-9a-f]{48}/;
 
+/** A statement that cannot be read; the message says where. */
+export class StatementError extends Error {
+  override readonly name = 'StatementError';
+}
+
+/** What some programs put before a CSV. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 /**
  * A statement from its CSV, with a header line. Several lines of one response are added up.
- * @throws Error naming the line at fault
+ * @throws StatementError naming the line at fault
  */
 export function parseStatement(csv: string): readonly StatementLine[] {
-  const [header = [], ...rows] = csv
+  const [{ cells: header } = { cells: [] }, ...rows] = csv
+    .replace(BYTE_ORDER_MARK, '')
     .split(/\r?\n/)
-    .filter((line) => line.trim() !== '')
-    .map(cellsOf);
+    .map((line, index) => ({ number: index + 1, cells: line.trim() === '' ? [] : cellsOf(line) }))
+    .filter(({ cells }) => cells.length > 0);
   const at = (names: readonly string[]) => {
     const index = header.findIndex((name) => names.includes(name.trim().toLowerCase()));
-    if (index === -1) throw new Error(`the statement has no column named ${names.join(' or ')}`);
+    if (index === -1) throw new StatementError(`the statement has no column named ${names.join(' or ')}`);
     return index;
   };
   const columns = {
@@ -50,12 +59,12 @@ export function parseStatement(csv: string): readonly StatementLine[] {
     output: at(COLUMNS.outputTokens),
   };
   const lines = new Map<string, StatementLine>();
-  for (const [index, row] of rows.entries()) {
-    const id = row[columns.id] ?? '';
+  for (const { number, cells } of rows) {
+    const id = cells[columns.id] ?? '';
     const responseId = RESPONSE_ID.exec(id)?.[0] ?? id;
-    const [input, output] = [row[columns.input], row[columns.output]].map(Number);
-    if (responseId === '' || !isCount(input) || !isCount(output)) {
-      throw new Error(`line ${index + 2} of the statement is not an id with two counts`);
+    const [input, output] = [cells[columns.input], cells[columns.output]].map(countIn);
+    if (responseId === '' || input === undefined || output === undefined) {
+      throw new StatementError(`line ${number} of the statement is not an id with two counts`);
     }
     const before = lines.get(responseId);
     lines.set(responseId, {
@@ -115,13 +124,14 @@ function differenceOf(
   return { responseId, kind: isCut ? 'cut' : 'tokens', input, output };
 }
 
-function isCount(value: number | undefined): value is number {
-  return value !== undefined && Number.isSafeInteger(value) && value >= 0;
+function countIn(cell = ''): number | undefined {
+  const count = /^\s*\d+\s*$/.test(cell) ? Number(cell) : NaN;
+  return Number.isSafeInteger(count) ? count : undefined;
 }
 
 /** Cells of a line; quotes keep commas together. */
 function cellsOf(line: string): string[] {
-  return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain = '']) =>
+  return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)].map(([, quoted, plain = '']) =>
     quoted === undefined ? plain : quoted.replaceAll('""', '"'),
   );
 }

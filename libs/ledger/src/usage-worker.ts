@@ -38,9 +38,10 @@ export class UsageWorker {
     this.#worker = new Worker<UsageJob>(USAGE_QUEUE, (job) => this.#process(job), {
       connection: this.#redis,
       concurrency: options.concurrency ?? CONCURRENCY,
-      // A worker that was killed is found out about after that, and its jobs go to another one.
-      lockDuration: 15_000,
-      stalledInterval: 5_000,
+      // A worker that was killed is found out about after that, and its jobs go to another one. One that was only slow
+      // books what another one books as well, which changes nothing.
+      lockDuration: 5_000,
+      stalledInterval: 2_000,
       maxStalledCount: 1_000_000,
       settings: { backoffStrategy: (attempt = 1) => backOff(attempt) },
     });

@@ -54,12 +54,38 @@ export interface Answer {
   readonly id: string;
 }
 
-/** The call that an item makes and another one answers. One that was cut short is none: it can have no answer. */
+/** The call that an item makes and another one answers. One that was cut short is none: nobody was to answer it. */
 export function callMadeBy(item: Item): PairedCall | undefined {
   if (!isCall(item) || item.status === 'incomplete') return undefined;
-  const id = item.type === 'mcp_approval_request' ? item.id : item.call_id;
+  const id = callIdOf(item);
   // A search without an id was the server's, which answered it by itself.
   return id === null ? undefined : { type: item.type, id, ...toolOf(item) };
+}
+
+/**
+ * Items that a client brings together, in which a call that was cut short and has its output all the same counts as made:
+ * agents answer any call that they were given, if only to say that its arguments could not be read.
+ */
+export function withAnsweredCalls(items: Item[]): Item[] {
+  if (!items.some((item) => isCall(item) && item.status === 'incomplete')) return items;
+  /** Types that the call before an output may have, by its id. */
+  const answered = new Map<string, readonly PairedCallType[]>();
+  return items
+    .toReversed()
+    .map((item): Item => {
+      const answer = answerOf(item);
+      if (answer !== undefined) answered.set(answer.id, answer.types);
+      const id = isCall(item) ? callIdOf(item) : null;
+      if (!isCall(item) || id === null || answered.get(id)?.includes(item.type) !== true) return item;
+      // An output answers one call: the last of its id.
+      answered.delete(id);
+      return item.status === 'incomplete' ? { ...item, status: undefined } : item;
+    })
+    .reverse();
+}
+
+function callIdOf(item: CallItem): string | null {
+  return item.type === 'mcp_approval_request' ? item.id : item.call_id;
 }
 
 /** The call that an item answers; undefined for items that answer none. */

@@ -59,12 +59,12 @@ export class ChainFold {
    * One item, or what it stands for.
    * @param path of the item in the request
    */
-  add({ item, sampled, expansion }: TurnItem, path: string): void {
+  add({ item, sampled, expansion, brought }: TurnItem, path: string): void {
     const shown = expansion?.items ?? [item];
     for (const each of shown) {
       const texts = itemTexts(each);
       // What a model wrote here has happened, and is no reason to refuse what follows it.
-      this.#item(texts, path, sampled === undefined);
+      this.#item(texts, path, sampled === undefined || brought === true);
     }
   }
 

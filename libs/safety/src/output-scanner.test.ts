@@ -41,6 +41,8 @@ const writing = fc
         MARKER.slice(12),
         ' ',
         'turnpike',
+        MARKER.replaceAll('T', '\\u0054'),
+        '\\u00',
         Buffer.from(MARKER).toString('base64'),
       ),
       fc.string({ unit: 'binary', maxLength: 12 }),
@@ -83,6 +85,22 @@ describe('OutputScanner', () => {
     expect(scanner.take([{ kind: 'text', text: 'TURN' }])).toEqual([]);
     expect(scanner.take([{ kind: 'text', text: 'IP ' }])).toEqual([open, { kind: 'text', text: 'TURNIP ' }]);
     expect(scanner.take([close])).toEqual([close]);
+  });
+
+  it('reads what is written in escapes of JSON, wherever it is cut', () => {
+    const escaped = MARKER.replaceAll('T', '\\u0054').replace('-', '\\n');
+    for (let cut = 0; cut <= escaped.length; cut += 1) {
+      const { shown, scanner } = shownOf([`{"a":"${escaped.slice(0, cut)}`, `${escaped.slice(cut)}"}`]);
+      expect(scanner.blocked).toBe(true);
+      expect('{"a":"'.startsWith(shown)).toBe(true);
+    }
+  });
+
+  it('shows broken escapes as they are', () => {
+    const text = 'C:\\users\\new \\u00zz \\\\ \\u';
+    const { shown, scanner } = shownOf([...text]);
+    expect(shown).toBe(text);
+    expect(scanner.mostHeld).toBeLessThan(8);
   });
 
   it('sees a text that is split over items', () => {

@@ -1,10 +1,12 @@
 import { isCallHeader, type OutputEvent, type OutputHeader } from '@turnpike/formats';
-import { Automaton } from './automaton.js';
+import type { Automaton } from './automaton.js';
 import type { Category, ItemKind } from './categories.js';
-import { DROPPED, foldedForm, foldedUnit, isHighSurrogate, isLowSurrogate } from './fold.js';
+import { Unescaping } from './escapes.js';
+import { isHighSurrogate } from './fold.js';
 import { NearPhrases } from './near-phrases.js';
 import { OpenEnd } from './open-end.js';
-import { NOTHING_READ, pairForm, Scanner, type Hit, type Place } from './scanner.js';
+import { OutputReading } from './output-reading.js';
+import { NOTHING_READ, Scanner, type Hit, type Place } from './scanner.js';
 import { MAX_RUN, MIN_RUN } from './runs.js';
 import type { RuleSet } from './rule-set.js';
 import type { Finding } from './verdict.js';
@@ -21,14 +23,12 @@ export class OutputScanner {
   readonly #rules: RuleSet;
   readonly #near = new NearPhrases({});
   readonly #findings: Finding[] = [];
-  /** Raw places of the last folded units. */
-  readonly #places = new Int32Array(MOST_HELD);
+  /** The text as it is, and as what it says where it is written as JSON. */
+  readonly #plain: OutputReading;
+  readonly #said: OutputReading;
+  readonly #unescaping: Unescaping;
   /** From how many characters on a run that has not ended is held. */
   readonly #heldRun: number;
-  #exact = Automaton.START;
-  #folded = Automaton.START;
-  #units = 0;
-  #high = 0;
   /** Characters read, released, and read when the item began. */
   #read = 0;
   #released = 0;
@@ -47,6 +47,11 @@ export class OutputScanner {
   constructor(rules: RuleSet) {
     this.#rules = rules;
     this.#scanner = new Scanner(rules);
+    const reading = () => new OutputReading(rules, MOST_HELD, (...match) => this.#matched(...match));
+    this.#plain = reading();
+    const said = reading();
+    this.#said = said;
+    this.#unescaping = new Unescaping((unit, place) => said.take(unit, place));
     this.#heldRun = rules.holdsRuns ? 1 : MIN_RUN;
   }
 
@@ -133,38 +138,22 @@ export class OutputScanner {
 
   /** Runs the automata over more of the text. */
   #scan(text: string): void {
-    const { exact: plain } = this.#rules;
     for (let at = 0; at < text.length; at += 1) {
       const unit = text.charCodeAt(at);
-      this.#exact = plain.step(this.#exact, unit);
-      if (plain.matches(this.#exact)) this.#matched(plain, this.#exact);
-      const one = foldedUnit(unit);
-      if (one !== undefined && one !== DROPPED) this.#step(one);
-      else if (one === undefined && !isHighSurrogate(unit)) {
-        const form = isLowSurrogate(unit) ? pairForm(this.#high, unit) : foldedForm(unit);
-        for (let index = 0; index < form.length; index += 1) this.#step(form.charCodeAt(index));
-      }
-      this.#high = unit;
+      this.#plain.take(unit, this.#read);
+      this.#unescaping.feed(unit, this.#read);
       this.#read += 1;
     }
     this.#ahead += text;
     this.#openEnd.add(text);
   }
 
-  #step(unit: number): void {
-    const { folded } = this.#rules;
-    this.#folded = folded.step(this.#folded, unit);
-    this.#places[this.#units % MOST_HELD] = this.#read;
-    this.#units += 1;
-    if (folded.matches(this.#folded)) this.#matched(folded, this.#folded);
-  }
-
-  #matched(automaton: Automaton, state: number): void {
+  #matched(automaton: Automaton, state: number, at: number): void {
     for (const id of automaton.matchesAt(state)) {
       const meaning = this.#rules.meanings[id];
       if (meaning === undefined) continue;
       const { rule, part, encoding: how } = meaning;
-      this.#found({ rule, part, how, at: this.#units });
+      this.#found({ rule, part, how, at });
     }
   }
 
@@ -202,16 +191,15 @@ export class OutputScanner {
 
   /** The first character that may be part of a match yet to come. */
   #holdFrom(): number {
-    const { exact, folded, holds } = this.#rules;
-    if (!holds) return this.#read;
-    const units = folded.held[this.#folded] ?? 0;
-    const place = units === 0 ? this.#read : (this.#places[(this.#units - units) % MOST_HELD] ?? this.#read);
+    const end = this.#read;
+    if (!this.#rules.holds) return end;
     const run = this.#openEnd.length;
     const isHeld = run >= this.#heldRun && run < MAX_RUN;
     return Math.min(
-      this.#read - (exact.held[this.#exact] ?? 0),
-      place,
-      isHeld ? this.#read - run : this.#read,
+      this.#plain.holdFrom(end),
+      this.#said.holdFrom(end),
+      this.#unescaping.holdFrom(end),
+      isHeld ? end - run : end,
     );
   }
 

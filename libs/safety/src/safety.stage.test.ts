@@ -56,6 +56,44 @@ describe('a text where none is expected', () => {
   });
 });
 
+describe('the arguments of a call', () => {
+  const call = (text: string) =>
+    parseItem({ type: 'function_call', call_id: 'c', name: 'f', arguments: text }, 'input[0]');
+
+  it('are read as what they say: formats write them in other ways than they were sent', () => {
+    const escaped = MARKER.replaceAll('T', '\\u0054');
+    for (const text of [
+      `{"a":"${escaped}"}`,
+      `{"${escaped}":1}`,
+      `{"a":["${MARKER.replace('-', '\\n')}"]}`,
+    ]) {
+      expect(() => foldChain(stage(), [[{ item: call(text) }]])).toThrow('content policy');
+    }
+  });
+
+  it('are read as they stand where they are no JSON, or repeat a name', () => {
+    const escaped = MARKER.replaceAll('T', '\\u0054');
+    for (const text of [`{"a":"${MARKER}\\`, `{"a":"${MARKER}\\n","a":1}`, `{"a":"${escaped}","a":1}`]) {
+      expect(() => foldChain(stage(), [[{ item: call(text) }]])).toThrow('content policy');
+    }
+  });
+});
+
+describe('reasoning that a client sends back with what was sealed into it', () => {
+  const sealed: TurnItem = {
+    item: parseItem(
+      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: MARKER }] },
+      'input[0]',
+    ),
+    sampled: { format: 'f', ids: Int32Array.of(1) },
+    brought: true,
+  };
+
+  it('is its own word: another format writes the text of it', () => {
+    expect(() => foldChain(stage(), [[sealed, given('hi')]])).toThrow('content policy');
+  });
+});
+
 describe('a text that is split', () => {
   it('over the parts of a message is seen', () => {
     for (const [a, b] of cuts) {

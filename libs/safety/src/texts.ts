@@ -11,7 +11,7 @@ import {
 } from '@turnpike/protocol';
 import type { ItemKind } from './categories.js';
 import { toolItemTexts } from './tool-item-texts.js';
-import { addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
+import { addJsonText, addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
 
 /** Fields of items and tools that no format shows, or that name something else. */
 const NEVER_SHOWN: ReadonlySet<string> = new Set([
@@ -140,6 +140,7 @@ function collect(value: unknown, kind: ItemKind, path: string, texts: VisibleTex
       if (NEVER_SHOWN.has(key)) continue;
       const at = `${path}.${key}`;
       if (JSON_FIELDS.has(key) && typeof each === 'object') collectJson(each, kind, at, texts);
+      else if (key === 'arguments' && typeof each === 'string') addJsonText(each, kind, at, texts);
       else collect(each, kind, at, texts);
     }
   }

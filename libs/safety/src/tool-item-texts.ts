@@ -1,6 +1,6 @@
 import { isSilentField, type ToolItem } from '@turnpike/protocol';
 import type { ItemKind } from './categories.js';
-import { addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
+import { addJsonText, addText, collectJson, JSON_FIELDS, type VisibleText } from './visible-text.js';
 
 /** Names of fields that such items have, which say nothing by themselves. */
 const USUAL: ReadonlySet<string> = new Set(
@@ -26,6 +26,7 @@ export function toolItemTexts(item: ToolItem, kind: ItemKind, texts: VisibleText
         const at = `${path}.${name}`;
         if (!USUAL.has(name)) addText(name, kind, at, texts);
         if (JSON_FIELDS.has(name) && typeof each === 'object') collectJson(each, kind, at, texts);
+        else if (name === 'arguments' && typeof each === 'string') addJsonText(each, kind, at, texts);
         else read(each, at);
       }
     }

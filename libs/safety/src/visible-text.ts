@@ -1,4 +1,5 @@
 import type { ItemKind } from './categories.js';
+import { unescaped } from './escapes.js';
 
 /** A text that a model may be shown. */
 export interface VisibleText {
@@ -31,6 +32,16 @@ export function collectJson(value: unknown, kind: ItemKind, path: string, texts:
       collectJson(each, kind, path, texts);
     }
   }
+}
+
+/**
+ * Adds a text that should be JSON. Some formats show it as it stands and some what it says, so both are read: the latter as what
+ * is said, whatever the JSON is worth, as a name that stands there twice is shown once.
+ */
+export function addJsonText(text: string, kind: ItemKind, path: string, texts: VisibleText[]): void {
+  if (!text.includes('\\')) return addText(text, kind, path, texts);
+  texts.push({ kind, text, path, apart: true });
+  addText(unescaped(text), kind, path, texts);
 }
 
 export function addText(text: string, kind: ItemKind, path: string, texts: VisibleText[]): void {

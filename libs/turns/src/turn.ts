@@ -6,6 +6,8 @@ export interface TurnItem {
   readonly item: Item;
   /** The ids it was sampled as, when a model wrote it. */
   readonly sampled?: { readonly format: string; readonly ids: Int32Array } | undefined;
+  /** True where a client sent it back, with ids that were sealed into it: its text is what the client says it is. */
+  readonly brought?: true | undefined;
   /** What it stands for, when its content is sealed. */
   readonly expansion?: Expansion | undefined;
 }

@@ -56,6 +56,7 @@ function namedBy(choice: Choice, offered: ReadonlySet<string>): NamedEntry[] {
   });
   const forced = choice.type !== 'allowed_tools' || choice['mode'] === 'required';
   if (named.length > 0 || !forced) return named;
+  if (choice.type === 'allowed_tools') throw refused("'allowed_tools' names no tool that can be called");
   throw refused(`'${quotable(choice.type)}' needs a tool that this server does not host`);
 }
 

@@ -195,7 +195,7 @@ describe('tool_choice', () => {
       'hosted tools only',
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
       tools,
-      "Tool choice 'allowed_tools' needs a tool that this server does not host.",
+      "Tool choice 'allowed_tools' names no tool that can be called.",
     ],
     [
       'a tool of a namespace that does not have it',

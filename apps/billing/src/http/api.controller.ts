@@ -4,7 +4,7 @@ import { dollars } from '@turnpike/metering';
 import { ApiError, parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BillingQueries, type LetterState } from '../billing-queries.js';
-import { letterObject, storyObject } from '../objects.js';
+import { letterObject, reconciliationObject, storyObject } from '../objects.js';
 import { parseInvoiceQuery, parseUsageQuery, usageCsv, usageObject } from '../usage-query.js';
 import { Actors, type Actor } from './actors.js';
 import { readText } from './read-text.js';
@@ -65,6 +65,12 @@ export class ApiController {
   async story(@Req() request: Request, @Param('id') id: string) {
     const actor = await this.actors.ofKey(request);
     return storyObject(await this.queries.story(actor, id));
+  }
+
+  @Get('reconciliation')
+  async reconciliation(@Req() request: Request) {
+    await this.actors.ofKey(request, 'operator');
+    return reconciliationObject(await this.queries.reconciliation());
   }
 
   @Get('dead_letters')

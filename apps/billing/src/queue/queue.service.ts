@@ -4,7 +4,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Booker, UsageWorker } from '@turnpike/ledger';
-import { connect, CONSUMER, USAGE_QUEUE } from '@turnpike/metering';
+import { connect, CONSUMER, responsesIn, USAGE_QUEUE } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
 import { log } from '@turnpike/telemetry';
 import { Queue } from 'bullmq';
@@ -14,6 +14,9 @@ import type { Settings } from '../settings.js';
 import { SETTINGS } from '../tokens.js';
 
 export const BOARD_PATH = '/admin/queues';
+
+/** Jobs that are looked through. */
+const MOST_JOBS = 100_000;
 
 /** The worker between the queue and the ledger, and the board that shows the queue. Without Redis there is neither. */
 @Injectable()
@@ -49,6 +52,17 @@ export class QueueService implements OnApplicationShutdown {
     return this.#queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
   }
 
+  /**
+   * Response ids in jobs that are not done; none without a queue.
+   * @throws ApiError while Redis is away
+   */
+  async pending(): Promise<ReadonlySet<string>> {
+    if (this.#queue === undefined) return new Set();
+    if (this.#redis?.status !== 'ready') throw away();
+    const jobs = await this.#queue.getJobs(['waiting', 'active', 'delayed', 'failed'], 0, MOST_JOBS - 1);
+    return new Set(jobs.flatMap(({ data }) => responsesIn(data)));
+  }
+
   /** The board as Express serves it; undefined without a queue. */
   board(): RequestHandler | undefined {
     if (this.#queue === undefined) return undefined;
@@ -61,9 +75,7 @@ export class QueueService implements OnApplicationShutdown {
     return (request, response, next) => {
       // What is asked of the queue while Redis is away would wait until it is back.
       if (this.#redis?.status === 'ready') return void serve(request, response, next);
-      next(
-        new ApiError('server_error', { message: 'Redis cannot be reached: there is no queue to look at.' }),
-      );
+      next(away());
     };
   }
 
@@ -73,6 +85,10 @@ export class QueueService implements OnApplicationShutdown {
     await this.#queue?.close().catch(() => undefined);
     this.#redis?.disconnect();
   }
+}
+
+function away(): ApiError {
+  return new ApiError('server_error', { message: 'Redis cannot be reached: there is no queue to look at.' });
 }
 
 /** Says each thing once until something else is the matter: a connection that is away fails many times a second. */

@@ -109,7 +109,7 @@ function commandOf(
 ): Command {
   const verbs = Object.hasOwn(VERBS, noun) ? VERBS[noun as Command['noun']] : undefined;
   const takesId = verbs !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (takesId === undefined) throw new Error(`There is no command '${noun} ${verb}'`);
+  if (takesId === undefined) throw new Error(`There is no command '${`${noun} ${verb}`.trim()}'`);
   if (takesId !== (id !== undefined) || rest.length > 0) {
     throw new Error(`'${noun} ${verb}' takes ${takesId ? 'one id' : 'no id'}`);
   }

@@ -80,6 +80,7 @@ describe('defaults', () => {
       discovery: { vllm: 8000, sglang: 30_000, llamaServer: 8080, ollama: 11_434, lmStudio: 1234 },
       limits: {
         frameBytes: 16 * MIB,
+        incompleteBytes: 1024 * MIB,
         bodyBytes: 64 * MIB,
         connections: 10_000,
         connectionsPerKey: 1_000,

@@ -235,6 +235,11 @@ const limits = z.strictObject({
     .int()
     .min(1024)
     .default(16 * MIB),
+  /** Bytes of WebSocket messages that have not arrived whole, over all connections. */
+  incompleteBytes: z
+    .int()
+    .min(1024)
+    .default(1024 * MIB),
   /** Bytes of an HTTP body; more than a frame, so that a refused frame can be sent here. */
   bodyBytes: z
     .int()

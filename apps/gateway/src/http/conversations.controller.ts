@@ -29,7 +29,8 @@ export class ConversationsController {
   @HttpCode(200)
   async create(@Req() request: Request): Promise<ConversationObject> {
     const { tenant } = await this.keys.authenticate(request);
-    const body = parseJson(await readBody(request, this.config.limits.bodyBytes));
+    // Nothing of it is required: SDKs send no body where nothing is given.
+    const body = parseJson((await readBody(request, this.config.limits.bodyBytes)) || '{}');
     const metadata = parseConversationMetadata(body, 'optional');
     const items = await this.added.read(addedItemsOf(body, 'optional'), tenant);
     const conversation = { id: mintId('conversation'), createdAt: Date.now(), metadata };

@@ -9,7 +9,10 @@ export function errorEnvelope(error: ApiError): { error: ErrorBody } {
 export function errorHeaders(error: ApiError, requestId = mintId('request')): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': requestId };
   if (error.retryAfter !== undefined) headers['retry-after'] = String(error.retryAfter);
-  if (error.code === 'upgrade_required') headers['upgrade'] = 'websocket';
+  if (error.code === 'upgrade_required') {
+    headers['upgrade'] = 'websocket';
+    headers['sec-websocket-version'] = '13';
+  }
   return headers;
 }
 

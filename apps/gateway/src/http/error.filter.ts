@@ -20,12 +20,24 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Answers with an error; an answer that has begun is cut off instead. */
+/** Answers with an error, and logs it where something failed. */
 export function answer(error: ApiError, response: Response): void {
   // A client that left is nobody's failure.
   if (response.destroyed) return;
-  const request = String(response.getHeader('x-request-id'));
-  if (isFault(error)) log.error({ err: error.cause ?? error, request }, 'request failed');
+  if (isFault(error))
+    log.error({ err: error.cause ?? error, request: requestIdOf(response) }, 'request failed');
+  sendError(error, response);
+}
+
+/** The id of the request that is answered. */
+export function requestIdOf(response: Response): string {
+  return String(response.getHeader('x-request-id'));
+}
+
+/** Answers with an error that has been logged; an answer that has begun is cut off instead. */
+export function sendError(error: ApiError, response: Response): void {
+  if (response.destroyed) return;
+  const request = requestIdOf(response);
   if (response.headersSent) response.destroy();
   else response.status(error.status).set(errorHeaders(error, request)).json(errorEnvelope(error));
 }

@@ -7,11 +7,13 @@ import { CONFIG } from '../tokens.js';
 import type { Config } from '../config/schema.js';
 import { DISCARD } from '../turn/event-sink.js';
 import { TurnService } from '../turn/turn.service.js';
+import { log } from '../log.js';
 import { answerWithEvents } from './background-stream.js';
+import { requestIdOf, sendError } from './error.filter.js';
 import { idempotencyKeyOf, IdempotentAnswers, type KeptAnswer } from './idempotency.js';
 import { readBody } from './read-body.js';
 import { RecordingSink } from './recording-sink.js';
-import { SseSink } from './sse-sink.js';
+import { processingTime, SseSink } from './sse-sink.js';
 
 /** A request that was read, and where its answer goes. */
 interface Asked {
@@ -97,34 +99,39 @@ export class ResponsesController implements BeforeApplicationShutdown {
   async #answer(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
     const { started, principal, parsed, response, gone } = asked;
     if (parsed.background) return this.#createInBackground(asked, keep);
-    const events = parsed.stream ? new SseSink(response, this.config.limits) : DISCARD;
+    const events = parsed.stream ? new SseSink(response, this.config.limits, started) : DISCARD;
     const recording = keep && new RecordingSink(events);
     const sink = recording ?? events;
     const { tenant, key } = principal;
     const outcome = await this.turns.run({ request: parsed, tenant, key, sink, signal: gone });
     const { id } = outcome.response;
-    const isNothing = outcome.failure !== undefined && outcome.response.output.length === 0;
+    const { failure } = outcome;
+    const isNothing = failure !== undefined && outcome.response.output.length === 0;
     if (parsed.stream) {
       if (recording !== undefined && !isNothing) keep?.({ kind: 'events', id, text: recording.text });
       if (!response.destroyed) response.end();
       return;
     }
     // Nothing has been said yet: a failure without any output is an HTTP error, as clients expect of a JSON answer.
-    if (isNothing) throw outcome.failure;
+    if (isNothing) {
+      if (response.destroyed) return;
+      // The turn has logged what failed, by the id of a response that this client never sees.
+      log.info({ request: requestIdOf(response), response: id }, 'answered with an error');
+      return sendError(failure, response);
+    }
     keep?.({ kind: 'json', id, text: JSON.stringify(outcome.response) });
     if (response.destroyed) return;
-    response.set('openai-processing-ms', String(Math.round(performance.now() - started)));
-    response.status(200).json(outcome.response);
+    response.set(processingTime(started)).status(200).json(outcome.response);
   }
 
   async #createInBackground(asked: Asked, keep?: (answer: KeptAnswer) => void): Promise<void> {
-    const { body, parsed, principal, response: answer } = asked;
+    const { started, body, parsed, principal, response: answer } = asked;
     const { tenant, key } = principal;
     const response = await this.background.accept(body, parsed, { tenant, key });
     const { id } = response;
     if (!parsed.stream) {
       keep?.({ kind: 'json', id, text: JSON.stringify(response) });
-      return void answer.status(200).json(response);
+      return void answer.set(processingTime(started)).status(200).json(response);
     }
     keep?.({ kind: 'background', id });
     await answerWithEvents(answer, { tenant, id, after: -1 }, this.background, this.config.limits);

@@ -69,6 +69,7 @@ describe('events', () => {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-cache, no-transform',
           'x-accel-buffering': 'no',
+          'openai-processing-ms': expect.stringMatching(/^\d+$/),
         },
       ],
     ]);

@@ -8,10 +8,17 @@ import { drained } from './drained.js';
 export class SseSink implements EventSink {
   readonly #response: ServerResponse;
   readonly #limits: Pick<Limits, 'sendBufferBytes' | 'sendTimeoutMs'>;
+  readonly #started: number;
 
-  constructor(response: ServerResponse, limits: Pick<Limits, 'sendBufferBytes' | 'sendTimeoutMs'>) {
+  /** @param started when the request came, on the clock of `performance` */
+  constructor(
+    response: ServerResponse,
+    limits: Pick<Limits, 'sendBufferBytes' | 'sendTimeoutMs'>,
+    started = performance.now(),
+  ) {
     this.#response = response;
     this.#limits = limits;
+    this.#started = started;
   }
 
   /** Begins the answer before there is an event to send. */
@@ -43,6 +50,7 @@ export class SseSink implements EventSink {
       'cache-control': 'no-cache, no-transform',
       // nginx would otherwise collect the stream.
       'x-accel-buffering': 'no',
+      ...processingTime(this.#started),
     });
   }
 
@@ -58,4 +66,9 @@ export function eventsText(frames: readonly EventFrame[]): string {
   let text = '';
   for (const { type, json } of frames) text += `event: ${type}\ndata: ${json}\n\n`;
   return text;
+}
+
+/** How long the server took, as OpenAI says it: until the answer began. @param started on the clock of `performance` */
+export function processingTime(started: number): Record<string, string> {
+  return { 'openai-processing-ms': String(Math.round(performance.now() - started)) };
 }

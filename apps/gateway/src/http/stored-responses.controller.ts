@@ -10,6 +10,7 @@ import { ResponsesGateway } from '../websocket/responses.gateway.js';
 import { answerWithEvents } from './background-stream.js';
 import { IdempotentAnswers } from './idempotency.js';
 import { pageOf, parsePageQuery } from './page.js';
+import { queryFlag } from './query-flag.js';
 
 type QueryParameters = Record<string, unknown>;
 
@@ -35,7 +36,7 @@ export class StoredResponsesController {
   ): Promise<void> {
     const { tenant } = await this.keys.authenticate(request);
     checkInclude(query);
-    if (query['stream'] === 'true') return this.#stream(tenant, id, query['starting_after'], answer);
+    if (queryFlag(query, 'stream')) return this.#stream(tenant, id, query['starting_after'], answer);
     const response =
       (await this.store.find(tenant, id))?.response ??
       (await this.background.unfinished(tenant, id)) ??

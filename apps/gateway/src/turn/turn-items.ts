@@ -3,7 +3,6 @@ import { unpackExpansion, unpackSampledIds, type Sealer } from '@turnpike/sealin
 import type { TurnItem } from '@turnpike/turns';
 
 /**
-/**
  * The items of a request. Reasoning that comes back with what this server sealed into it is folded with the ids that
  * were sampled for it, token for token; what somebody else sealed cannot be read and is passed over. A compaction that
  * cannot be read is refused: the model would not know what the conversation is about.
@@ -35,5 +34,5 @@ function readSealed(type: 'reasoning' | 'compaction', bytes: Buffer): Omit<TurnI
     return expansion && { expansion };
   }
   const sampled = unpackSampledIds(bytes);
-  return sampled && { sampled };
+  return sampled && { sampled, brought: true };
 }

@@ -49,7 +49,8 @@ export class TurnService {
 
   /**
    * A request from its JSON: what it refers to is put in, then it is parsed.
-   * @throws ApiError naming the field at fault; model_not_found for a model that the key may not use
+   * @throws ApiError naming the field at fault, `input` where there is nothing to answer; model_not_found for a model
+   * that the key may not use
    */
   async read(
     body: unknown,
@@ -59,6 +60,7 @@ export class TurnService {
     const { store, conversations } = this.#parts;
     const expanded = await expandReferences(body, principal.tenant, [store, conversations]);
     const request = await parseRequestInSlices(expanded, transport);
+    requireSomething(request);
     if (!mayUse(principal, request.model)) throw unknownModel(request.model);
     return request;
   }
@@ -81,6 +83,7 @@ export class TurnService {
     principal: { readonly tenant: string; readonly key: string },
     signal: AbortSignal,
   ): Promise<CompactedWindow> {
+    // What a warm-up may leave out is needed here.
     if (request.input.length === 0 && request.previousResponseId === undefined) {
       throw new ApiError('missing_required_parameter', {
         param: 'input',
@@ -105,4 +108,13 @@ export class TurnService {
   countInput(request: ResponseRequest, tenant: string): Promise<number> {
     return countInputTokens(request, tenant, this.#parts);
   }
+}
+
+/** Without an item a model would answer nobody. A warm-up has no answer: Codex begins with an empty one. */
+function requireSomething({ generate, input, previousResponseId, conversation }: ResponseRequest): void {
+  if (!generate || input.length > 0 || (previousResponseId ?? conversation) !== undefined) return;
+  throw new ApiError('missing_required_parameter', {
+    param: 'input',
+    message: "There is nothing to answer: give 'input', 'previous_response_id' or 'conversation'.",
+  });
 }

@@ -10,6 +10,7 @@ import type { Config } from '../config/schema.js';
 import { CONFIG } from '../tokens.js';
 import { TurnService } from '../turn/turn.service.js';
 import { Connection } from './connection.js';
+import { IncompleteMessages } from './incomplete-messages.js';
 import { Outbox } from './outbox.js';
 
 /** How long clients have to close after the deadline of a drain, in ms. */
@@ -27,6 +28,7 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
   readonly #connections = new Set<Connection>();
   /** How many connections each key has. */
   readonly #byKey = new Map<string, number>();
+  readonly #incomplete: IncompleteMessages;
   #draining = false;
 
   constructor(
@@ -34,7 +36,9 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
     @Inject(TurnService) private readonly turns: TurnService,
     @Inject(ResumeWindow) private readonly resume: ResumeWindow,
     @Inject(KeyRing) private readonly keys: KeyRing,
-  ) {}
+  ) {
+    this.#incomplete = new IncompleteMessages(config.limits.incompleteBytes);
+  }
 
   /** Open connections. */
   get size(): number {
@@ -59,6 +63,7 @@ export class ResponsesGateway implements OnGatewayConnection<WebSocket>, BeforeA
 
   handleConnection(client: WebSocket, _request: IncomingMessage, handshake: Handshake): void {
     const { limits } = this.config;
+    this.#incomplete.watch(client, handshake.socket);
     const connection = new Connection({
       client,
       socket: handshake.socket,

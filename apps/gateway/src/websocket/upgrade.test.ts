@@ -88,11 +88,20 @@ describe('the path', () => {
 
 describe('the decision', () => {
   it.each(['websocket', 'WebSocket', 'WEBSOCKET'])('is about upgrades to %s', (upgrade) => {
-    expect(asksForWebSocket({ headers: { upgrade } } as IncomingMessage)).toBe(true);
+    expect(asksForWebSocket({ method: 'GET', headers: { upgrade } })).toBe(true);
   });
 
   it.each(['h2c', 'websocket2', ''])('is not about an upgrade to %j', (upgrade) => {
-    expect(asksForWebSocket({ headers: { upgrade } } as IncomingMessage)).toBe(false);
+    expect(asksForWebSocket({ method: 'GET', headers: { upgrade } })).toBe(false);
+  });
+
+  it.each(['POST', 'HEAD', 'OPTIONS'])('is not about a %s, whatever a proxy adds to it', (method) => {
+    expect(asksForWebSocket({ method, headers: { upgrade: 'websocket' } })).toBe(false);
+  });
+
+  it.each(['12', '99', '12, 13', ''])('is 426 for version %j', async (version) => {
+    const { status, code } = await errorOf('/v1/responses', { 'sec-websocket-version': version });
+    expect([status, code]).toEqual([426, 'upgrade_required']);
   });
 
   it.each([

@@ -7,6 +7,9 @@ import { admitOrigin, type AdmissionState } from '../http/admission.js';
 /** Paths of the WebSocket, `/v1` optional because clients differ in what their base URL ends with. */
 const WEBSOCKET_PATH = /^(?:\/v1)?\/responses\/?$/;
 
+/** Versions of the protocol that ws speaks. Any other is answered with 426 and the one there is (RFC 6455, 4.4). */
+const VERSIONS: ReadonlySet<string> = new Set(['13', '8']);
+
 /** What is known about a server when somebody knocks. */
 export interface UpgradeState extends AdmissionState {
   readonly openConnections: number;
@@ -34,6 +37,10 @@ export function admitUpgrade(request: IncomingMessage, state: UpgradeState): voi
   if (!state.config.websocket) {
     throw new ApiError('upgrade_required', { message: 'WebSocket is switched off: use HTTP.' });
   }
+  const version = request.headers['sec-websocket-version'];
+  if (version !== undefined && !VERSIONS.has(version)) {
+    throw new ApiError('upgrade_required', { message: 'This server speaks version 13 of WebSocket.' });
+  }
   admitOrigin(request.headers, state);
 }
 
@@ -51,9 +58,12 @@ export function admitConnection(principal: Principal, state: UpgradeState): void
   }
 }
 
-/** Whether a request asks for the protocol that there is an upgrade to. */
-export function asksForWebSocket({ headers }: IncomingMessage): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket';
+/**
+ * Whether a request asks for the protocol that there is an upgrade to. A WebSocket begins with a GET: any other method has
+ * the headers from a proxy that adds them to every request.
+ */
+export function asksForWebSocket({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
 /**

@@ -123,7 +123,7 @@ export class DialogFold {
       this.#place = { ...this.#place, turn: 'tools', open: true, part: 'nothing', index: 0 };
     }
     const { index, references } = this.#place;
-    const reference = id === undefined ? undefined : (references[id] ?? id);
+    const reference = id !== undefined && Object.hasOwn(references, id) ? references[id] : id;
     this.dialect.output({ name, reference, content, first: index === 0 }, this.out);
     this.#place = { ...this.#place, index: index + 1, references: withReference(references, id, undefined) };
   }

@@ -9,15 +9,15 @@ const KNOWLEDGE_CUTOFF = '2024-06';
 const CHANNELS = ['analysis', 'commentary', 'final'] as const;
 
 /** Reasoning efforts as the API names them, on the three that the model knows. */
-const EFFORTS: Readonly<Record<string, string>> = {
-  none: 'low',
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-};
+const EFFORTS: ReadonlyMap<string, string> = new Map([
+  ['none', 'low'],
+  ['minimal', 'low'],
+  ['low', 'low'],
+  ['medium', 'medium'],
+  ['high', 'high'],
+  ['xhigh', 'high'],
+  ['max', 'high'],
+]);
 
 export interface SystemSettings {
   /** YYYY-MM-DD. */
@@ -43,7 +43,7 @@ export function systemText({
   if (date !== undefined) about.push(`Current date: ${date}`);
   let valid = `# Valid channels: ${channels.join(', ')}. Channel must be included for every message.`;
   if (functions) valid += `\nCalls to these tools must go to the commentary channel: '${FUNCTIONS}'.`;
-  const reasoning = `Reasoning: ${EFFORTS[effort ?? 'medium'] ?? 'medium'}`;
+  const reasoning = `Reasoning: ${EFFORTS.get(effort ?? 'medium') ?? 'medium'}`;
   const tools = builtIn.length > 0 ? [toolsSection(builtIn)] : [];
   return [about.join('\n'), reasoning, ...tools, valid].join('\n\n');
 }

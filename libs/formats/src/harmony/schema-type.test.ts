@@ -16,6 +16,7 @@ describe('schemaType', () => {
     [{ type: 'array', items: { type: 'array', items: { type: 'integer' } } }, 'number[][]'],
     [{ type: ['integer', 'string', 'null'] }, 'number | string | null'],
     [{ type: [] }, 'any'],
+    [{ type: ['constructor', 'toString'] }, 'constructor | toString'],
     [{ type: 'string', enum: ['a', 1, 'b'] }, '"a" | "b"'],
     [{ type: 'string', enum: [1] }, 'string'],
     [{ type: 'integer', enum: [1, 2] }, 'number'],

@@ -21,7 +21,7 @@ export function schemaType(schema: JsonTree | undefined, indent = ''): string {
       .join('');
   }
   const written = node.get('type');
-  const names = strings(written).map((name) => scalars[name] ?? name);
+  const names = strings(written).map((name) => scalars.get(name) ?? name);
   if (names.length > 0) return names.join(' | ');
   const type = typeof written === 'string' ? written : '';
   switch (type) {
@@ -34,13 +34,13 @@ export function schemaType(schema: JsonTree | undefined, indent = ''): string {
     case 'number':
     case 'integer':
     case 'boolean':
-      return scalars[type] ?? type;
+      return scalars.get(type) ?? type;
     default:
       return 'any';
   }
 }
 
-const scalars: Readonly<Record<string, string | undefined>> = { integer: 'number' };
+const scalars: ReadonlyMap<string, string> = new Map([['integer', 'number']]);
 
 function objectType(schema: Schema, indent: string): string {
   const required = new Set(strings(schema.get('required')));

@@ -33,6 +33,9 @@ export function turnEdges(pieces: readonly Piece[]): TurnEdges {
   const controls = between.filter((piece) => typeof piece === 'number');
   const [stop, next] = controls;
   if (stop === undefined) throw new UnstableTemplate('no control token ends what the assistant says');
+  // Sampling would stop at the first of them.
+  if (controls.indexOf(stop, 1) !== -1)
+    throw new UnstableTemplate('the control token behind an answer stands in the same turn again');
   const start = next === undefined ? between.indexOf(stop) : between.indexOf(next, between.indexOf(stop) + 1);
   if (between.indexOf(stop) !== 0) throw new UnstableTemplate('text stands between an answer and its end');
   return { stops: [stop], close: between.slice(0, start), userOpen: between.slice(start) };

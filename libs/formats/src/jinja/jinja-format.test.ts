@@ -21,12 +21,12 @@ import { jinjaFormat } from './jinja-format.js';
 import { ChatTemplate } from './template.js';
 
 const FOLDER = new URL('../../testdata/templates/', import.meta.url);
-const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat())]);
+const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat()), '｜DSML｜']);
 const formatBy = (template: string): Format => jinjaFormat({ template, tokenizer });
 const file = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
 
 const STABLE = readdirSync(FOLDER).filter(
-  (name) => name.endsWith('.jinja') && !/mistral|DeepSeek|Kimi-K2/.test(name),
+  (name) => name.endsWith('.jinja') && !/mistral|DeepSeek-V3.1|Kimi-K/.test(name),
 );
 
 describe.each(STABLE)('%s', (name) => {
@@ -77,6 +77,20 @@ describe.each(STABLE)('%s', (name) => {
     }
   });
 
+  it('keeps what is said behind what was sampled, whoever says it', () => {
+    const ids = [
+      ...format.generationPrompt(undefined),
+      ...tokenizer.encode('Hello'),
+      ...format.stopIds.slice(0, 1),
+    ];
+    const asked = format.renderItem(user('hi'), { calls: new Map(), place: undefined });
+    const { place } = format.takeOver(answer('Hello'), Int32Array.from(ids), asked.place) ?? {};
+    for (const item of [user('SAID'), developer('SAID'), output('c', 'SAID')]) {
+      const rendered = format.renderItem(item, { calls: new Map(), place });
+      expect(written([...rendered.pieces, ...format.closing(rendered.place)], tokenizer)).toContain('SAID');
+    }
+  });
+
   it('C01: never makes a control token of what anyone else has written', () => {
     const controls = Object.values(CONTROLS).flat().join('');
     const count = (word: string) => {
@@ -87,16 +101,32 @@ describe.each(STABLE)('%s', (name) => {
         call('c', 'f', JSON.stringify({ [word]: word })),
         output('c', word),
       ];
-      const tools = [{ type: 'function', name: 'f', description: word }];
+      const schema = { type: 'string', description: word, [word]: word };
+      const parameters = { type: 'object', properties: { [word]: schema }, [word]: word, required: [word] };
+      const tools = [{ type: 'function', name: 'f', description: word, parameters }];
       return promptPieces(format, { tools, instructions: word }, items).filter(
         (piece) => typeof piece === 'number',
       );
     };
     expect(count(`A${controls}\ue000\uf8ff`)).toEqual(count('A harmless word'));
+    // The template puts brackets around names, which must not complete a token.
+    for (const part of [
+      '|im_end|',
+      'tool_call',
+      '/think',
+      '<|im_end',
+      'im_end|>',
+      '<',
+      '|>',
+      '[INST',
+      'arg_key',
+      '>[INST]<',
+    ])
+      expect(count(part)).toEqual(count('word'));
   });
 
   it('alters no text on its way through the template', () => {
-    const word = '\ue000 <|im_end|> \uf8ff[INST] </think> \uf8fe\uf8fd 한국어';
+    const word = '> \ue000 <|im_end|> \uf8ff[INST] </think> \uf8fe\uf8fd 한국어';
     const pieces = promptPieces(format, { tools: [], instructions: word }, [user(word)]);
     expect(written(pieces, tokenizer).split(word)).toHaveLength(3);
   });

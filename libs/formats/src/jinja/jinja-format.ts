@@ -6,9 +6,11 @@ import { systemText } from '../dialog/system-text.js';
 import { turnParser } from '../output/turn-parser.js';
 import { withoutStops } from '../output/without-stops.js';
 import { itemSegmentKind, spokenOf } from '../spoken/items.js';
+import { ApiError } from '@turnpike/protocol';
 import type { Tokenizer } from '../tokenizer/types.js';
 import { chatTool, declarationsOf } from '../tools/declarations.js';
 import { ANSWER, QUESTION, turnEdges, UnstableTemplate, withoutStart, type TurnEdges } from './bridge.js';
+import { Generations, reasoningValues, type Reasons, type Render } from './generations.js';
 import { grammarFor } from './grammar-for.js';
 import { Escapes } from './escape.js';
 import { templateMessage, withSpoken, type PendingMessage } from './messages.js';
@@ -39,11 +41,7 @@ const START: JinjaPlace = { behind: 'turn', messages: [] };
 export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): Format {
   const template = new ChatTemplate(text);
   const escapes = new Escapes(tokenizer);
-  const render = (
-    messages: readonly PendingMessage[],
-    values: Readonly<Record<string, unknown>> = {},
-    date?: string,
-  ) =>
+  const render: Render = (messages, values = {}, date) =>
     escapes.pieces(
       template.render(
         {
@@ -61,18 +59,35 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
     text,
     edges.stops.map((id) => tokenizer.decode([id])),
   );
-  const generations = generationsOf(render, encode);
+  // What ends a turn with calls may be another token than what ends one without.
+  const stopIds = [
+    ...new Set([...edges.stops, ...grammar.ends.flatMap((end) => tokenizer.controlId(end) ?? [])]),
+  ];
+  const generations = new Generations(render, encode);
   const think = ['<think>', '</think>'].flatMap((mark) => tokenizer.controlId(mark) ?? []);
   const marks =
     think[0] === undefined || think[1] === undefined ? undefined : { begin: think[0], end: think[1] };
 
   /** What the template writes behind an answer: the end of its turn, and these messages. */
   const behindAnswer = (messages: readonly PendingMessage[]): Piece[] => {
-    const pieces = render([QUESTION, answerBefore(messages), ...messages]);
+    const before = answerBefore(messages);
+    const pieces = render([QUESTION, before, ...messages]);
     const answered = pieces.findIndex((piece) => typeof piece === 'string' && piece.includes(ANSWER.content));
-    const stop = pieces.findIndex((piece, index) => index > answered && isStop(piece, edges));
-    return stop === -1 ? [] : pieces.slice(stop);
+    // Where a turn has no end of its own, the mark of any other is one, but for the marks of calls in it.
+    const marksEnd = edges.close.length === 0 && before.calls === undefined;
+    const end = pieces.findIndex(
+      (piece, index) =>
+        index > answered && typeof piece === 'number' && (marksEnd || stopIds.includes(piece)),
+    );
+    if (end === -1)
+      throw new ApiError('template_refused', {
+        param: 'input',
+        message:
+          'The chat template of the model does not say where a turn ends that stands before these items.',
+      });
+    return pieces.slice(end);
   };
+  const systemRole = roleOfLaterSystem((message) => behindAnswer([message]));
   const bridge = ({ behind, messages }: JinjaPlace): readonly Piece[] => {
     const { close } = edges;
     if (messages.length === 0) return behind === 'turn' ? [] : behind === 'open' ? close : close.slice(1);
@@ -93,13 +108,18 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
   return {
     name: formatName(`jinja-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, tokenizer),
     tokenizer,
-    stopIds: edges.stops,
+    stopIds,
     dropsFinishedReasoning: dropsReasoning(render),
     renderHead: (settings) => {
       const system = systemText(settings);
       const tools = declarationsOf(settings.tools).map((tool) => escapes.value(chatTool(tool)));
       const messages: PendingMessage[] = system === undefined ? [] : [{ role: 'system', content: system }];
-      const pieces = render([...messages, QUESTION], tools.length > 0 ? { tools } : {}, settings.date);
+      const values = reasoningValues(reasonsBy(settings.reasoningEffort));
+      const pieces = render(
+        [...messages, QUESTION],
+        { ...values, ...(tools.length > 0 && { tools }) },
+        settings.date,
+      );
       return headOf(pieces, edges);
     },
     renderItem: (item, { calls, place }) => {
@@ -111,58 +131,67 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
         itemSegmentKind(item) === 'user' && last?.role === 'assistant' && last.calls === undefined;
       const pieces = starts ? finished(known) : [];
       const base: JinjaPlace = starts ? START : known;
-      const messages = spoken.reduce(withSpoken, base.messages);
+      const messages = spoken
+        .reduce(withSpoken, base.messages)
+        .map((message) => (message.role === 'system' ? { ...message, role: systemRole } : message));
       return { pieces, place: pack({ ...base, messages }) };
     },
     takeOver: (_item, ids, place) => {
       const known = unpack(place);
-      const begins = generations.some(
-        (opened) => opened.length > 0 && opened.every((id, at) => ids[at] === id),
-      );
       const goesOn = known.behind === 'open' && known.messages.length === 0;
-      if (!begins && !goesOn && generations.some(({ length }) => length > 0)) return undefined;
+      if (!goesOn && !generations.canBegin(ids)) return undefined;
       const ended = edges.stops.includes(ids.at(-1) ?? -1);
-      return { closes: begins || !goesOn, place: pack({ behind: ended ? 'ended' : 'open', messages: [] }) };
+      return {
+        closes: !goesOn || generations.begins(ids),
+        place: pack({ behind: ended ? 'ended' : 'open', messages: [] }),
+      };
     },
     closing: (place) => bridge(unpack(place)),
     segmentKind: itemSegmentKind,
     reasoningSpan: (run) => (marks === undefined ? [run.length, run.length] : wholeSpan(run, marks)),
-    generationPrompt: (_place, effort, opening?: Opening) =>
-      generations[effort === 'none' || effort === 'minimal' || opening !== undefined ? 1 : 0] ?? [],
-    parser: (tools, opened = generations[0] ?? []) =>
-      // Where the mark of the next turn ends one, history has it there.
+    generationPrompt: (place, effort, opening?: Opening) =>
+      generations.ids(
+        opening === undefined ? reasonsBy(effort) : 'no',
+        unpack(place).messages.at(-1)?.role === 'tool',
+      ),
+    parser: (tools, opened = generations.ids('default')) =>
+      // History has the end that the template writes; where that is the mark of the next turn, it is written there.
       withoutStops(
         turnParser(grammar, { tokenizer, tools, opened }),
-        edges.close.length === 0 ? edges.stops : [],
+        edges.close.length === 0 ? stopIds : stopIds.filter((id) => !edges.stops.includes(id)),
       ),
   };
 }
 
-type Render = (
-  messages: readonly PendingMessage[],
-  values?: Readonly<Record<string, unknown>>,
-  date?: string,
-) => Piece[];
-
-/** What makes a model answer, with reasoning and without. */
-function generationsOf(
-  render: Render,
-  encode: (pieces: readonly Piece[]) => number[],
-): readonly (readonly number[])[] {
-  const plain = render([QUESTION]);
-  return [{}, { enable_thinking: false, thinking: false }].map((values) => {
-    const opened = withoutStart(render([QUESTION], { ...values, add_generation_prompt: true }), plain);
-    if (opened === undefined)
-      throw new UnstableTemplate('it writes a question otherwise when it is to be answered');
-    return encode(opened.filter((piece) => piece !== ''));
-  });
+function reasonsBy(effort: string | undefined): Reasons {
+  if (effort === undefined) return 'default';
+  return effort === 'none' || effort === 'minimal' ? 'no' : 'yes';
 }
 
-/** Whether the template leaves reasoning out once a question follows. */
+/** As what a system message behind the head is written: as a user's, where the template would leave it out. */
+function roleOfLaterSystem(behindAnswer: (message: PendingMessage) => readonly Piece[]): 'system' | 'user' {
+  const rule = 'Turnpike rules: rule e81a.';
+  try {
+    const pieces = behindAnswer({ role: 'system', content: rule });
+    return pieces.some((piece) => typeof piece === 'string' && piece.includes(rule)) ? 'system' : 'user';
+  } catch (thrown) {
+    // One that raises says so when there is such a message.
+    if (thrown instanceof ApiError) return 'system';
+    throw thrown;
+  }
+}
+
+/** Whether the template leaves reasoning out once a question follows, whatever tools there are. */
 function dropsReasoning(render: Render): boolean {
   const reasoning = 'Turnpike thinks: thought 77d2.';
-  const pieces = render([QUESTION, { ...ANSWER, reasoning }, QUESTION]);
-  return !pieces.some((piece) => typeof piece === 'string' && piece.includes(reasoning));
+  const tools = [{ type: 'function', function: { name: 'tool', parameters: {} } }];
+  return [{}, { tools }].every((values) => {
+    const pieces = render([QUESTION, { ...ANSWER, reasoning }, QUESTION], {
+      ...reasoningValues('yes'),
+      ...values,
+    });
+    return !pieces.some((piece) => typeof piece === 'string' && piece.includes(reasoning));
+  });
 }
 
 /**
@@ -189,12 +218,6 @@ function answerBefore(messages: readonly PendingMessage[]): PendingMessage {
   if (outputs.length === 0) return ANSWER;
   const calls = outputs.map(({ callId = 'call', name = 'tool' }) => ({ id: callId, name, arguments: '{}' }));
   return { ...ANSWER, calls };
-}
-
-function isStop(piece: Piece, { stops, close, userOpen }: TurnEdges): boolean {
-  if (typeof piece !== 'number') return false;
-  // Where a turn has no end, the mark of any other turn is one.
-  return stops.includes(piece) || (close.length === 0 && userOpen[0] === piece);
 }
 
 function pack({ behind, messages }: JinjaPlace): Place {

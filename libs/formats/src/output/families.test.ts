@@ -32,7 +32,7 @@ describe.each(GOLDENS)('$family', ({ grammar, opened = '', output, reason = 'sto
         });
         expect(joined(run.events)).toEqual(joined(whole.events));
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -69,7 +69,7 @@ describe('a vocabulary without the markers', () => {
           });
           expect(run.messages.map(brief)).toEqual(messages);
         }),
-        { numRuns: 40 },
+        { numRuns: 20 },
       );
     },
   );

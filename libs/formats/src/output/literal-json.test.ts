@@ -26,6 +26,13 @@ function python(value: unknown): string {
 }
 
 describe('LiteralJson', () => {
+  it('knows no words but those of Python and JSON', () => {
+    expect(JSON.parse(json(["'a': constructor, 'b': toString}"]))).toEqual({
+      a: 'constructor',
+      b: 'toString',
+    });
+  });
+
   it('writes what Python writes as JSON, whatever the parts are', () => {
     const scalar = fc.oneof(
       fc.constant(null),

@@ -1,14 +1,14 @@
 import { JsonStringDecoder } from './json-string.js';
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const WORDS: Readonly<Record<string, string | undefined>> = {
-  True: 'true',
-  true: 'true',
-  False: 'false',
-  false: 'false',
-  None: 'null',
-  null: 'null',
-};
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['True', 'true'],
+  ['true', 'true'],
+  ['False', 'false'],
+  ['false', 'false'],
+  ['None', 'null'],
+  ['null', 'null'],
+]);
 const OPENING: Readonly<Record<string, string | undefined>> = { '{': '{', '[': '[', '(': '[' };
 
 /**
@@ -135,7 +135,7 @@ export class LiteralJson {
     const { word } = this;
     this.word = '';
     this.beginValue();
-    this.write(WORDS[word] ?? (NUMBER.test(word) ? word : JSON.stringify(word)));
+    this.write(WORDS.get(word) ?? (NUMBER.test(word) ? word : JSON.stringify(word)));
   }
 
   /** What stands before a value; two without a comma are two all the same. */

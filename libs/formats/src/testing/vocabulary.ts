@@ -1,14 +1,23 @@
 import type { Piece } from '../format.js';
 import { o200kHarmony } from '../tokenizer/o200k-harmony.js';
-import type { Tokenizer } from '../tokenizer/types.js';
+import type { Detokenizer, Tokenizer } from '../tokenizer/types.js';
 
 /** The text tokens of a real vocabulary, and control tokens of any family. */
 export function vocabularyWith(controls: readonly string[], name = 'test'): Tokenizer {
   const text = o200kHarmony();
   const first = text.vocabularySize;
   const literal = (id: number) => controls[id - first];
-  const decode = (ids: ArrayLike<number>) =>
-    Array.from(ids, (id) => literal(id) ?? text.decode([id])).join('');
+  const detokenizer = (): Detokenizer => {
+    const inner = text.detokenizer();
+    return {
+      push: (id) => (literal(id) === undefined ? inner.push(id) : inner.flush() + (literal(id) ?? '')),
+      flush: () => inner.flush(),
+    };
+  };
+  const decode = (ids: ArrayLike<number>) => {
+    const one = detokenizer();
+    return Array.from(ids, (id) => one.push(id)).join('') + one.flush();
+  };
   return {
     name,
     source: 'o200k_harmony',
@@ -18,7 +27,7 @@ export function vocabularyWith(controls: readonly string[], name = 'test'): Toke
     controlId: (token) => (controls.includes(token) ? first + controls.indexOf(token) : undefined),
     bytes: (id) => (literal(id) === undefined ? text.bytes(id) : Buffer.from(literal(id) ?? '')),
     decode,
-    detokenizer: () => text.detokenizer(),
+    detokenizer,
   };
 }
 

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { UsageSink } from '../relay.js';
 import type { UsageRecord } from '../usage-record.js';
-import { USAGE_QUEUE, usageJobId, type UsageJob } from './job.js';
+import { responsesIn, USAGE_QUEUE, usageJobId, type UsageJob } from './job.js';
 import { connect, PRODUCER, requireNoEviction } from './redis.js';
 
 /** A job is tried until it is booked: what cannot be booked at all is taken out of it first. */
@@ -65,7 +65,7 @@ export class UsageQueue implements UsageSink {
   async pending(most: number): Promise<readonly string[]> {
     const queue = await this.#ready();
     const jobs = await queue.getJobs(['waiting', 'active', 'delayed', 'failed'], 0, most - 1);
-    return jobs.flatMap(({ data }) => data.records.map(({ id }) => id));
+    return jobs.flatMap(({ data }) => responsesIn(data));
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ApiError } from '../errors.js';
 import type { Item } from '../items.js';
 import type { ResponseRequest } from '../request.js';
+import { withAnsweredCalls } from '../tool-pairs.js';
 import { parseConversation } from './conversation.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
 import { endsWithTrigger, inputItems } from './items.js';
@@ -149,7 +150,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
   const { tools, key } = parseTools(value['tools'], 'tools');
   return {
     model: fields.model,
-    input,
+    input: withAnsweredCalls(input),
     previousResponseId: fields.previous_response_id,
     conversation: parseConversation(value['conversation'], fields.store),
     instructions: fields.instructions,

@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { ConfigError } from '../config/load.js';
+
+export const ACCOUNTS_HELP = `Accounts of a gateway's database and journals
+
+Usage: npm run reconcile -- [--config FILE] [--json FILE]
+         stored responses = journal = queue = ledger, each difference explained
+       npm run reconcile -- --statement FILE.csv [--engine NAME] [--from DAY] [--to DAY]
+         an engine's or a provider's own count against the ledger
+       npm run invoice -- --tenant NAME [--from DAY] [--to DAY] [--csv]
+         of this month, unless days are given
+       npm run rerate -- --from DAY --to DAY --reason TEXT --author NAME [--tenant NAME] [--version NAME]
+         books what turns cost by the price book now, where it differs, as corrections
+
+Days are those of UTC, as 2026-01-31, and both count. The exit code is 1 when something is unexplained.
+`;
+
+const COMMANDS = ['reconcile', 'invoice', 'rerate'] as const;
+const OPTIONS = {
+  config: { type: 'string' },
+  json: { type: 'string' },
+  statement: { type: 'string' },
+  engine: { type: 'string' },
+  from: { type: 'string' },
+  to: { type: 'string' },
+  tenant: { type: 'string' },
+  reason: { type: 'string' },
+  author: { type: 'string' },
+  version: { type: 'string' },
+  csv: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+type TextOption = Exclude<keyof typeof OPTIONS, 'csv' | 'help'>;
+
+/** What is asked of the accounts. */
+export interface AccountsArguments {
+  readonly command: (typeof COMMANDS)[number] | 'help';
+  readonly csv: boolean;
+  readonly text: (name: TextOption) => string | undefined;
+  /** @throws ConfigError when it is not there */
+  readonly required: (name: TextOption) => string;
+}
+
+/** @throws ConfigError for what cannot be understood */
+export function parseAccountsArguments([first = 'help', ...rest]: readonly string[]): AccountsArguments {
+  const values = optionsOf(rest);
+  const command = first === '--help' || values.help === true ? 'help' : first;
+  const known = command === 'help' ? command : COMMANDS.find((each) => each === command);
+  if (known === undefined) throw misread(`There is no command '${command}'`);
+  for (const name of ['from', 'to'] as const) {
+    if (!isDay(values[name] ?? '2026-01-31')) throw misread(`--${name} is no day, as 2026-01-31`);
+  }
+  const text = (name: TextOption) => values[name];
+  return {
+    command: known,
+    csv: values.csv === true,
+    text,
+    required(name) {
+      const value = text(name);
+      if (value === undefined) throw misread(`--${name} is missing`);
+      return value;
+    },
+  };
+}
+
+function optionsOf(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (thrown) {
+    throw misread((thrown as Error).message);
+  }
+}
+
+function isDay(text: string): boolean {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
+}
+
+function misread(message: string): ConfigError {
+  return new ConfigError(`${message}\n\n${ACCOUNTS_HELP}`);
+}
