@@ -1,18 +1,17 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
-import { summaryItem } from '@turnpike/conversation';
 import { imagePartsOf } from '@turnpike/images';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
-import { packExpansion, type Sealer } from '@turnpike/sealing';
+import type { Sealer } from '@turnpike/sealing';
 import type { Artifacts, Pipeline, TurnContext, TurnLifecycle } from '@turnpike/turns';
 import { answerCheck, toolRule, Validation } from '@turnpike/validation';
 import type { Answered } from './answered.js';
 import { boundSchema, schemaOf } from './answer-schema.js';
 import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
-import { compactedTurn, summarise } from './compacting.js';
+import { compactChain } from './compact-chain.js';
 import { failedBy, stopReason } from './ending.js';
 import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
@@ -162,32 +161,17 @@ export class Answering {
 
   /** @param answers whether the input is still to be answered behind the summary */
   async #compact(answers: boolean): Promise<void> {
-    const { assembler, sink, sealer, pipeline, router, safety, money } = this.#parts;
     this.#dispatched();
-    sink.send(assembler.beginCompaction());
-    const turn = this.#chain.turn;
-    const { text, usage, artifacts } = await summarise({
-      turn,
-      artifacts: this.#chain.artifacts,
-      pipeline,
-      router,
-      sealer,
-      safety,
-      money,
+    await compactChain(this.#chain, {
+      ...this.#parts,
+      answers,
       signal: this.#signal,
+      onSummary: (usage) => {
+        this.#streaming();
+        this.#usage = usage;
+        this.#summaryTokens = usage.output_tokens;
+      },
     });
-    this.#chain.become(artifacts);
-    this.#streaming();
-    const { contextTokens } = artifactOf(artifacts, Routing);
-    const tokens = Math.floor(Math.min(turn.request.compactThreshold ?? Infinity, contextTokens) / 2);
-    const expansion = await compactedTurn({ turn, artifacts, pipeline, summary: text, answers, tokens });
-    // A client that asked for a summary alone keeps what it wants to keep beside it.
-    const carried = answers ? expansion : { items: [summaryItem(text)], replaces: false };
-    const { item, frames } = assembler.endCompaction(sealer.seal(turn.tenant, packExpansion(carried)));
-    sink.send(frames);
-    this.#usage = usage;
-    this.#summaryTokens = usage.output_tokens;
-    await this.#chain.fold([{ item, expansion }], 'output');
   }
 
   /**
