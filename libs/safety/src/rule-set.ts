@@ -27,6 +27,9 @@ export interface Meaning {
   readonly encoding: Encoding;
 }
 
+/** Changes when the same rules find something else in the same text: chains are classified anew then. */
+const READING = 2;
+
 /** Shorter phrases would be found inside of and across words. */
 const MIN_PHRASE = 8;
 /** Of phrases that count only together. */
@@ -44,7 +47,7 @@ export class RuleSet {
   readonly folded: Automaton;
   /** Rules by the detector that they ask for. */
   readonly detectors: ReadonlyMap<Detector, readonly number[]>;
-  /** Changes with every rule. */
+  /** Changes with every rule, and with how they are looked for. */
   readonly version: string;
 
   /** @throws RulePackError for a phrase that is too short, or for more than fits in memory */
@@ -63,7 +66,10 @@ export class RuleSet {
     this.holds = this.rules.some(blocksOutput);
     const detecting = new Set([...this.detectors.values()].flat());
     this.holdsRuns = this.rules.some((rule, index) => detecting.has(index) && blocksOutput(rule));
-    this.version = createHash('sha256').update(JSON.stringify(packs)).digest('hex').slice(0, 12);
+    this.version = createHash('sha256')
+      .update(JSON.stringify([READING, packs]))
+      .digest('hex')
+      .slice(0, 12);
   }
 
   /** Whether any rule blocks what a model writes, so that some of it is held back until it is known. */
