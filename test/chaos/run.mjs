@@ -1,15 +1,25 @@
-// npm run chaos -- [--turns N] [--seed N] [--json FILE]
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../bench/options.mjs';
 import { runChaos } from './chaos.mjs';
 
-const { values } = parseArgs({
-  options: {
-    turns: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'string' },
-  },
-});
+const HELP = `npm run chaos -- [--turns N] [--seed N] [--json FILE]
+
+Runs turns through two gateways, a billing worker, Redis and Postgres, all of which are killed and started again at random,
+and compares the ledger with what the engine says it produced. Prints each kill as it happens, and a report. Status 1 if
+anything was lost, billed twice or is unexplained.
+
+  --turns N     how many turns (200)
+  --seed N      of the random choices (1)
+  --json FILE   writes the report as JSON, too
+  --help        shows this
+`;
+
+const values = readOptions(HELP, { turns: '200', seed: '1', json: undefined });
+for (const name of ['turns', 'seed']) {
+  if (/^[1-9]\d*$/u.test(values[name])) continue;
+  process.stderr.write(`--${name} has to be a whole number above 0, not '${values[name]}'\n`);
+  process.exit(2);
+}
 const report = await runChaos({
   turns: Number(values.turns),
   seed: Number(values.seed),
