@@ -5,6 +5,8 @@ export default {
   testTimeout: 60_000,
   // Programs that were fetched have packages of their own in there.
   modulePathIgnorePatterns: ['<rootDir>/.cache/'],
+  // Tests wait for processes of their own for much of their time: one worker a core, where Jest would leave one core free.
+  maxWorkers: '100%',
   testMatch: ['<rootDir>/{apps,libs,test}/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
