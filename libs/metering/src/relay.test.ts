@@ -7,6 +7,7 @@ import { Journals } from './journal/journals.js';
 import { lineOf } from './journal/line.js';
 import { DEFAULT_PRICES } from './price-book.js';
 import { Relay, type RelayOptions } from './relay.js';
+import { settlement } from './testing/settlement.js';
 import type { UsageRecord } from './usage-record.js';
 
 let root: string;
@@ -20,32 +21,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const settle = (id: string) =>
-  journals.own.settle({
-    id,
-    tenant: 't',
-    key: 'k',
-    model: 'sim',
-    engine: 'e',
-    route: 'sim',
-    lane: null,
-    transport: 'http',
-    serviceTier: 'default',
-    stored: true,
-    admittedAt: 1,
-    rule: 'billed',
-    priceVersion: null,
-    amount: 0,
-    parts: [],
-    outcome: 'completed',
-    reason: null,
-    partial: false,
-    clamped: false,
-    settledAt: 2,
-    stages: {},
-    admitSequence: 1,
-    progressRecords: 0,
-  });
+const settle = (id: string) => journals.own.settle(settlement(id));
 
 function relay(
   deliver: (records: readonly UsageRecord[], journal: string) => Promise<void>,

@@ -1,5 +1,4 @@
-import { registry } from '@turnpike/telemetry';
-import { Gauge } from 'prom-client';
+import { stateGauges } from '@turnpike/telemetry';
 
 /** How far what was written down is from the ledger. */
 export interface BillingState {
@@ -11,36 +10,15 @@ export interface BillingState {
   readonly failure: unknown;
 }
 
-let read: (() => BillingState) | undefined;
-
 /** Shows this gateway's state whenever metrics are read. */
-export function showState(source: () => BillingState): void {
-  read = source;
-}
-
-function gauge(name: string, help: string, value: (state: BillingState) => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      if (read !== undefined) this.set(value(read()));
-    },
-  });
-}
-
-gauge(
-  'turnpike_journal_bytes',
-  'Bytes of the journals that this gateway holds.',
-  (state) => state.journalBytes,
-);
-gauge(
-  'turnpike_journal_limit_bytes',
-  'Bytes of journals from which on no turn is taken.',
-  (state) => state.journalLimit,
-);
-gauge(
-  'turnpike_usage_delivery_failing',
-  '1 while usage does not get from the journal to the queue or the ledger.',
-  (state) => (state.failure === undefined ? 0 : 1),
-);
+export const showState = stateGauges<BillingState>({
+  turnpike_journal_bytes: ['Bytes of the journals that this gateway holds.', (state) => state.journalBytes],
+  turnpike_journal_limit_bytes: [
+    'Bytes of journals from which on no turn is taken.',
+    (state) => state.journalLimit,
+  ],
+  turnpike_usage_delivery_failing: [
+    '1 while usage does not get from the journal to the queue or the ledger.',
+    (state) => (state.failure === undefined ? 0 : 1),
+  ],
+});

@@ -17,44 +17,11 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PRICES } from '../price-book.js';
-import type { Admission, UsagePart, UsageRecord } from '../usage-record.js';
+import { admission, answer, settlement } from '../testing/settlement.js';
 import { Journal, JournalFull } from './journal.js';
 import { Journals, type JournalsOptions } from './journals.js';
 import { lineOf } from './line.js';
 import type { JournalFault, JournalReader } from './reader.js';
-
-const NONE = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, image: 0 };
-const answer = (input: number, output: number): UsagePart[] => [
-  { purpose: 'answer', prompt: input, tokens: { ...NONE, input, output } },
-];
-const admission = (id: string): Admission => ({
-  id,
-  tenant: 't',
-  key: 'k',
-  model: 'sim',
-  engine: 'e',
-  route: 'sim',
-  lane: null,
-  transport: 'http',
-  serviceTier: 'default',
-  stored: true,
-  admittedAt: 1_000,
-});
-const settlement = (id: string): Omit<UsageRecord, 'journal' | 'settleSequence'> => ({
-  ...admission(id),
-  rule: 'billed',
-  priceVersion: 'built-in',
-  amount: 0,
-  parts: answer(3, 4),
-  outcome: 'completed',
-  reason: null,
-  partial: false,
-  clamped: false,
-  settledAt: 2_000,
-  stages: {},
-  admitSequence: 1,
-  progressRecords: 0,
-});
 
 let root: string;
 let open: Journals[] = [];
