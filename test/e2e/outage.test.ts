@@ -51,6 +51,7 @@ describe('a database that goes away under a gateway', () => {
       `engines: { engine: { url: "${engine.url}", kind: vllm, structuredOutputs: false } }`,
       'models: { sim: { engine: engine, contextTokens: 1000000 } }',
       `store: { kind: postgres, url: "${url}" }`,
+      'billing: { budgets: [{ tenant: b, period: day, usd: 5 }] }',
       ...keysOf('a', 'b'),
     ];
     writeFileSync(config, lines.join('\n'));
@@ -135,6 +136,11 @@ describe('a database that goes away under a gateway', () => {
       expect(await call('responses', { input: 'x', background: true })).toMatchObject(unavailable);
       expect(await call('responses', { input: 'x', conversation: 'conv_any' })).toMatchObject(unavailable);
       expect(await call('conversations', {})).toMatchObject(unavailable);
+      // A budget cannot be looked at.
+      expect(await call('responses', { input: 'x', store: false }, { key: 'b' })).toMatchObject({
+        status: 503,
+        body: { error: { code: 'metering_unavailable' } },
+      });
       const [refused] = await client.create({ input: 'x', previous_response_id: 'resp_unknown' });
       expect(refused).toMatchObject({ type: 'error', status: 503, error: { code: 'store_unavailable' } });
       expect(await isUp()).toBe(false);

@@ -6,5 +6,9 @@ export function moneyError(thrown: unknown): unknown {
   if (thrown instanceof BudgetExceeded) {
     return new ApiError('insufficient_quota', { message: `You exceeded your quota. ${thrown.message}` });
   }
-  return thrown instanceof JournalFull ? new ApiError('metering_unavailable', { cause: thrown }) : thrown;
+  // What is held lies in the database of the store.
+  const isAway = thrown instanceof ApiError && thrown.code === 'store_unavailable';
+  return thrown instanceof JournalFull || isAway
+    ? new ApiError('metering_unavailable', { cause: thrown })
+    : thrown;
 }
