@@ -62,6 +62,7 @@ describe('fields', () => {
     ['blank lines', '\n\n\ndata: a\n\n\n\n', ['a']],
     ['mixed line ends', 'data: a\r\rdata: b\n\r\ndata: c\r\n\n', ['a', 'b', 'c']],
     ['a byte order mark that is not at the start', 'data: a\n\n\ufeffdata: b\n\n', ['a']],
+    ['an error', 'error: {"code":500,"message":"m"}\n\n', ['{"error":{"code":500,"message":"m"}}']],
     ['nothing', '', []],
   ])('%s', (_, stream, events) => {
     expect(eventsOf([Buffer.from(stream)])).toEqual(events);

@@ -7,10 +7,12 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const DATA = Buffer.from('data');
+/** llama.cpp's servers have said with it what failed; no other server has such a field. Source: its tools/server. */
+const ERROR = Buffer.from('error');
 
 /**
  * Reads server-sent events from bytes, cut anywhere: lines end in LF, CR or CRLF, several `data` lines join with LF,
- * comments and other fields are passed over. Source: WHATWG HTML, "Interpreting an event stream".
+ * comments and other fields are passed over but for an `error`, which reads as data with that field. Source: WHATWG HTML, "Interpreting an event stream".
  */
 export class SseReader {
   /** Bytes of a line that has not ended yet. */
@@ -78,9 +80,11 @@ export class SseReader {
     }
     const colon = line.indexOf(COLON);
     const field = colon === -1 ? line : line.subarray(0, colon);
-    if (!field.equals(DATA)) return;
+    const isError = field.equals(ERROR);
+    if (!isError && !field.equals(DATA)) return;
     const value = colon === -1 ? colon : line[colon + 1] === SPACE ? colon + 2 : colon + 1;
-    this.#data.push(value === -1 ? '' : line.toString('utf8', value));
+    const text = value === -1 ? '' : line.toString('utf8', value);
+    this.#data.push(isError ? `{"error":${text}}` : text);
     this.#dataBytes += line.length;
     this.#bound();
   }
