@@ -120,7 +120,7 @@ export function invoiceCsv({ lines, total_nano, total_usd }: Invoice): string {
 /** A cell; a spreadsheet takes what begins with one of these signs for a formula, unless it is a number. */
 function cell(value: string | number): string {
   const text = String(value);
-  const safe = /^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -37,6 +37,10 @@ versions:
       'versions: [{ version: a, from: "2026-01-01", models: {} }, { version: a, from: "2026-01-02", models: {} }]',
       "the same 'version'",
     ],
+    [
+      'versions: [{ version: a, from: "2026-01-01", models: { m: { input: 1, output: 1, tiers: [{ above: 9, input: 2, output: 2 }, { above: 9, input: 3, output: 3 }] } } }]',
+      'versions.0.models.m.tiers.1.above: another tier has the same',
+    ],
     ['{', 'YAML'],
   ])('refuses %s', (text, field) => {
     expect(() => PriceBook.parse(text)).toThrow(field);

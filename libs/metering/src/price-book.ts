@@ -46,7 +46,16 @@ const rates = z.strictObject({
 });
 
 const model = rates.extend({
-  tiers: z.array(rates.extend({ above: z.int().min(0) })).default([]),
+  tiers: z
+    .array(rates.extend({ above: z.int().min(0) }))
+    .default([])
+    .superRefine((tiers, context) => {
+      tiers.forEach(({ above }, index) => {
+        if (tiers.findIndex((each) => each.above === above) < index) {
+          context.addIssue({ code: 'custom', path: [index, 'above'], message: 'another tier has the same' });
+        }
+      });
+    }),
   /** Factors by `service_tier`. */
   serviceTiers: z.record(z.string(), decimal).default({}),
   /** Factor for what a warm-up reads. No engine is called for one, so by default it is free. */
