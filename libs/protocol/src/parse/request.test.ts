@@ -238,6 +238,12 @@ describe('parseRequest', () => {
       'conversation',
     ],
     ['a stored prompt', { model: 'm', prompt: { id: 'pmpt_1' } }, 'unsupported_parameter', 'prompt'],
+    [
+      'a summary that is not to be generated',
+      { model: 'm', generate: false, input: [{ type: 'compaction_trigger' }] },
+      'invalid_value',
+      'generate',
+    ],
     ['a lane over HTTP', { model: 'm', stream_id: 'main' }, 'unsupported_parameter', 'stream_id'],
   ])('refuses %s', (_, fields, code, param) => {
     expect(errorOf(fields).body).toMatchObject({ type: 'invalid_request_error', code, param });

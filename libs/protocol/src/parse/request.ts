@@ -142,6 +142,10 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
   const fields = parseField(settings, value, '');
   // What is made while nobody waits for it can only be had from the store.
   if (fields.background && !fields.store) throw invalid('background', "it needs 'store', which is false");
+  const generate = fields.generate && fields.prompt_cache_options?.prewarm !== true;
+  const compacts = endsWithTrigger(value['input']);
+  if (compacts && !generate)
+    throw invalid('generate', 'a compaction_trigger asks for a summary, which is generated');
   const input: Item[] = [];
   for (const item of inputItems(value['input'], 'input')) {
     input.push(item);
@@ -163,7 +167,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
     text: fields.text,
     include: fields.include,
     store: fields.store,
-    generate: fields.generate && fields.prompt_cache_options?.prewarm !== true,
+    generate,
     background: fields.background,
     stream: fields.stream,
     metadata: parseMetadata(value['metadata'], 'metadata'),
@@ -172,7 +176,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
     topLogprobs: fields.top_logprobs,
     maxOutputTokens: fields.max_output_tokens,
     truncation: fields.truncation,
-    compacts: endsWithTrigger(value['input']),
+    compacts,
     compactThreshold: fields.context_management[0]?.compact_threshold,
     appends: fields.append,
     user: fields.user,
