@@ -235,7 +235,7 @@ describe('the marker is refused', () => {
     const { status, body } = await post('/responses', { model: 'sim', conversation: id, input: 'hi' });
     expect([status, body]).toMatchObject([
       400,
-      { error: { code: 'content_blocked', param: 'conversation.content[0].text' } },
+      { error: { code: 'content_blocked', param: 'conversation' } },
     ]);
   });
 

@@ -8,6 +8,7 @@ export * from './ids.js';
 export { quotable } from './parse/quotable.js';
 export { parseJson, parseStored, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './parse/json.js';
 export { parseInput, parseItem, ITEM_TYPES } from './parse/items.js';
+export { sentPath } from './parse/sent-path.js';
 export { isSilentField, isToolItem } from './parse/tool-items.js';
 export { parseTools, toolListsValidated } from './parse/tools.js';
 export { jsonOf, parametersTextOf } from './parse/tools-text.js';

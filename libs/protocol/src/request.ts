@@ -30,6 +30,8 @@ export interface ResponseRequest {
   model: string;
   /** New items only. */
   input: Item[];
+  /** What was sent as a text and made into messages of parts: `input` itself, or the contents of these of its items. */
+  sentAsText?: 'input' | ReadonlySet<number> | undefined;
   previousResponseId?: string | undefined;
   /** Id of the conversation that the turn belongs to; excludes `previousResponseId` and `store: false`. */
   conversation?: string | undefined;

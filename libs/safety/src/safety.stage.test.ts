@@ -236,7 +236,7 @@ describe('a policy that changes', () => {
     const changed = stage({ rules: testRules('phrase nobody minds') });
     expect(refusal(() => foldChain(changed, [[given('go on')]], { parent }))).toMatchObject({
       code: 'content_blocked',
-      param: 'previous_response_id.content[0].text',
+      param: 'previous_response_id',
     });
   });
 });

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { sentPath } from '@turnpike/protocol';
 import { lastStart, stageToken, type Turn, type TurnItem, type TurnStage } from '@turnpike/turns';
 import type { Category } from './categories.js';
 import { ChainFold } from './chain-fold.js';
@@ -100,7 +101,7 @@ export class SafetyStage implements TurnStage<SafetyState> {
         blocked.map(({ category }) => category),
       );
       this.#report('blocked', fold, turn, []);
-      throw new ContentBlocked(categories, first.path);
+      throw new ContentBlocked(categories, sentPath(first.path, turn.request.sentAsText));
     }
     return this.#classified(fold, known?.window ?? '', policy, turn);
   }
@@ -166,7 +167,7 @@ export class SafetyStage implements TurnStage<SafetyState> {
     const { state } = fold;
     if (action === 'block') {
       this.#report('blocked', fold, turn, categories);
-      throw new ContentBlocked(categories, fold.texts[0]?.path ?? 'input');
+      throw new ContentBlocked(categories, sentPath(fold.texts[0]?.path ?? 'input', turn.request.sentAsText));
     }
     this.#report(state.unchecked ? 'unchecked' : 'passed', fold, turn, categories);
     return action === 'flag' ? { ...state, flags: withFlags(state.flags, categories) } : state;

@@ -96,6 +96,7 @@ describe('parseRequest', () => {
     expect(request).toEqual({
       model: 'm',
       input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+      sentAsText: 'input',
       previousResponseId: 'resp_0',
       instructions: 'Be brief.',
       tools,

@@ -8,6 +8,7 @@ import { parseConversation } from './conversation.js';
 import { invalid, isAbsent, isObject, list, optional, parseField, withDefault } from './fields.js';
 import { endsWithTrigger, inputItems } from './items.js';
 import { parseMetadata } from './metadata.js';
+import { textsOf } from './sent-path.js';
 import { reasoningEffort, textFormat } from './settings.js';
 import { parseToolChoice } from './tool-choice.js';
 import { parseTools } from './tools.js';
@@ -155,6 +156,7 @@ function* parsing(value: unknown, transport: 'http' | 'websocket'): Generator<vo
   return {
     model: fields.model,
     input: withAnsweredCalls(input),
+    sentAsText: textsOf(value['input']),
     previousResponseId: fields.previous_response_id,
     conversation: parseConversation(value['conversation'], fields.store),
     instructions: fields.instructions,
