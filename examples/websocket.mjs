@@ -8,6 +8,10 @@ const input = process.argv[2] ?? 'hello there';
 socket.on('open', () =>
   socket.send(JSON.stringify({ type: 'response.create', model: 'sim', input, reasoning: { effort: 'low' } })),
 );
+socket.on('error', ({ message }) => {
+  console.error(`${url}: ${message}`);
+  process.exitCode = 1;
+});
 socket.on('message', (data) => {
   const { type, delta = '' } = JSON.parse(data);
   console.log(type, delta);

@@ -119,6 +119,8 @@ const OUTAGES: Record<string, GuardAnswer> = {
   'an error': { status: 500, json: {} },
   silence: 'hang',
   'an empty object': { json: {} },
+  'what is no JSON': { text: 'flagged: no' },
+  'a part of an answer': 'cut',
   'a refused key': { status: 401, json: {} },
 };
 

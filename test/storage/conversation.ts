@@ -70,6 +70,8 @@ export async function loaded(store: ResponseStore, { tenant, id }: ResponseNode)
 export interface Step {
   /** Items of the request as a client writes them. */
   readonly input?: readonly object[];
+  /** Items of a model that the client sends back in front, with their ids sealed into them. */
+  readonly brought?: readonly object[];
   /** What the model writes; each is taken as sampled. */
   readonly output?: readonly object[];
   readonly settings?: Record<string, unknown>;
@@ -84,10 +86,13 @@ export interface Made {
 
 /** Runs one turn through the gateway's stages, without an engine, and makes its node. */
 export async function makeTurn(parent: ResponseNode | undefined, step: Step): Promise<Made> {
-  const { input = [], output = [], settings = {}, tenant = 'tenant' } = step;
+  const { input = [], brought = [], output = [], settings = {}, tenant = 'tenant' } = step;
   const request = parseRequest({ model: 'm', generate: false, input, ...settings }, 'http');
   const id = mintId('response');
-  const items = request.input.map((item): TurnItem => ({ item }));
+  const items = [
+    ...brought.map((value): TurnItem => ({ ...sampled(value), brought: true })),
+    ...request.input.map((item): TurnItem => ({ item })),
+  ];
   const turn = new TurnContext({ id, tenant, request, items, history: () => historyOf(parent) });
   const prepared = await pipeline.run(turn, parent?.artifacts);
   const written = output.map((value) => sampled(value));

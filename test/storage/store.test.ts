@@ -32,7 +32,7 @@ const STEPS: Step[] = [
   { input: [{ type: 'additional_tools', tools: [{ type: 'custom', name: 'note' }] }], output: [call('c2')] },
   { input: [] },
   { input: [{ ...result('c2') }], output: [compaction('notes'), answer('third')] },
-  { input: [user('four')], output: [answer('fourth')] },
+  { brought: [thought('then')], input: [user('four')], output: [answer('fourth')] },
 ];
 
 /** Counts statements. */
@@ -64,6 +64,16 @@ describe.each(KINDS)('the store on %s', (kind) => {
         await storeOn(db).save(node);
         expect(knowledge(await loaded(storeOn(db), node))).toEqual(knowledge(node));
       }
+    });
+
+    it('has what a client sent back as the client’s, ids and all', async () => {
+      const { node } = await makeTurn(undefined, { brought: [thought('so')], input: [user('one')] });
+      await storeOn(db).save(node);
+      const { input } = await loaded(storeOn(db), node);
+      expect(input.map(({ sampled, brought }) => [sampled?.ids.length, brought])).toEqual([
+        [node.input[0]?.sampled?.ids.length, true],
+        [undefined, undefined],
+      ]);
     });
 
     it('goes on the same way, and encodes nothing but the new item', async () => {

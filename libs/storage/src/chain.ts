@@ -94,7 +94,9 @@ function read({ kind, name, number, flag, body, ids, expansion }: ChainRow, link
     case 'item': {
       const item = turnItemOf({ body: body ?? '', format: name, ids, expansion });
       // Rows come in no order; input positions begin at 0, output positions behind the last input.
-      (flag === 1 ? link.output : link.input)[number] = item;
+      if (flag === 1) link.output[number] = item;
+      // Ids in an input came sealed, beside a text that is the client's word.
+      else link.input[number] = item.sampled === undefined ? item : { ...item, brought: true };
       return;
     }
     case 'artifact': {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What the guard answers to a request: a status and JSON, text that is none, or nothing at all. */
-export type GuardAnswer = { status?: number; json?: unknown; text?: string } | 'hang';
+export type GuardAnswer = { status?: number; json?: unknown; text?: string } | 'hang' | 'cut';
 
 /** A classifier of the test's own. */
 export class FakeGuard {
@@ -26,6 +26,12 @@ export class FakeGuard {
         this.requests.push(body);
         void Promise.resolve(this.answer(request.url ?? '', body)).then((answer) => {
           if (answer === 'hang') return;
+          if (answer === 'cut') {
+            // The connection ends in the middle of an answer that says how long it is.
+            response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+            response.write('{"results":[', () => response.destroy());
+            return;
+          }
           response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
           response.end(answer.text ?? JSON.stringify(answer.json));
         });
