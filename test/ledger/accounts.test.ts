@@ -58,7 +58,7 @@ describe.each(KINDS)('accounts on %s', (kind) => {
     const invoice = await invoiceFor(ledger.db, 't', '2026-03-01', today);
     expect(invoice).toMatchObject({ total_nano: '50000', total_usd: '0.00005' });
     expect(BigInt(invoice.total_nano)).toBe(await ledger.owed('t'));
-    expect(invoiceCsv(invoice).split('\n')).toEqual([
+    expect(invoiceCsv(invoice).split('\r\n')).toEqual([
       'kind,key,model,price_version,turns,input_tokens,cached_tokens,output_tokens,amount_nano,amount_usd',
       "usage,'=1+1,m,test,1,10,0,5,20000,0.00002",
       'usage,k,m,test,2,20,0,10,40000,0.00004',

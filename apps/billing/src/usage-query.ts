@@ -1,7 +1,6 @@
-import { USAGE_GROUPS, type UsageFilter, type UsageGroup, type UsageSum } from '@turnpike/ledger';
+import { csv, USAGE_GROUPS, type UsageFilter, type UsageGroup, type UsageSum } from '@turnpike/ledger';
 import { dayOf, dollars } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
-import { csv } from './http/csv.js';
 
 /** What usage is asked for, and how it is added up. */
 export interface UsageQuery {

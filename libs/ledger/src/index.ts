@@ -1,6 +1,7 @@
 export { ACCOUNT } from './accounts.js';
 export { usageTransactionId, type Booked } from './booking.js';
 export { Booker } from './booker.js';
+export { csv } from './csv.js';
 export { DeadLetters, type NewDeadLetter, type Resolution } from './dead-letters.js';
 export { emptyInvoice, invoiceCsv, invoiceFor, type Invoice, type InvoiceLine } from './invoice.js';
 export { Ledger, type Balance, type Decision, type LedgerFault } from './ledger.js';

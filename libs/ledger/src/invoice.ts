@@ -2,6 +2,7 @@ import { dollars } from '@turnpike/metering';
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import { ACCOUNT } from './accounts.js';
+import { csv } from './csv.js';
 import type { LedgerSchema } from './schema.js';
 import { usageSums } from './usage-report.js';
 
@@ -114,14 +115,7 @@ export function invoiceCsv({ lines, total_nano, total_usd }: Invoice): string {
     if (column === 'kind') return 'total';
     return column === 'amount_nano' ? total_nano : column === 'amount_usd' ? total_usd : '';
   });
-  return [COLUMNS, ...rows, total].map((row) => `${row.map(cell).join(',')}\n`).join('');
-}
-
-/** A cell; a spreadsheet takes what begins with one of these signs for a formula, unless it is a number. */
-function cell(value: string | number): string {
-  const text = String(value);
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+$/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return csv(COLUMNS, [...rows, total]);
 }
 
 function money(amount: bigint): Pick<InvoiceLine, 'amount_nano' | 'amount_usd'> {
