@@ -2,7 +2,8 @@ import { parseItem, parseRequest, type Item, type ResponseRequest } from '@turnp
 import { TurnContext, type TurnItem, type WorkUnit } from '@turnpike/turns';
 import { parseRulePack, readRulePack } from '../rule-pack.js';
 import { RuleSet } from '../rule-set.js';
-import type { SafetyStage } from '../safety.stage.js';
+import { safetyPolicy } from '../policy.js';
+import { SafetyStage } from '../safety.stage.js';
 import type { SafetyState } from '../state.js';
 
 /** The default rules, and phrases that are blocked beside them. */
@@ -11,6 +12,12 @@ export function testRules(...phrases: readonly string[]): RuleSet {
   if (phrases.length === 0) return new RuleSet(packs);
   const rules = [{ id: 'own', category: 'hate', action: 'block', phrases }];
   return new RuleSet([...packs, parseRulePack({ name: 'own', rules }, 'own')]);
+}
+
+/** A stage with the default rules. */
+export function stage(options: Partial<Parameters<typeof safetyPolicy>[0]> = {}): SafetyStage {
+  const policy = safetyPolicy({ rules: testRules(), window: 400, failure: 'closed', ...options });
+  return new SafetyStage({ policy });
 }
 
 export function message(role: string, text: string): Item {
