@@ -63,7 +63,7 @@ export function createEngine(options: EngineOptions): EngineClient {
   return {
     ...shared,
     takesImages: options.images === 'content_parts',
-    capabilities: () => tokens.capabilities(),
+    capabilities: (signal) => tokens.capabilities(signal),
     generate: (request, signal) => tokens.generate(request, signal),
   };
 }

@@ -81,9 +81,10 @@ export interface EngineClient {
   readonly takesImages?: boolean;
   /**
    * What it can do. Found out at the first call, and again after it was gone.
+   * @param signal ends the wait of this caller alone; it rejects with the reason
    * @throws ApiError engine_unavailable
    */
-  capabilities(): Promise<EngineCapabilities>;
+  capabilities(signal?: AbortSignal): Promise<EngineCapabilities>;
   /**
    * Samples until a stop id, the limit or `signal`. Reading is pulled: a consumer that stops reading slows the engine.
    * Ending the iteration or the signal ends the request at the engine.

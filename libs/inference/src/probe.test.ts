@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { begin, sse, tokens } from '../testing/fake-engine.js';
-import { answering, cleanUp, clientFor, codeOf, drain, setUp } from '../testing/harness.js';
+import { answering, cleanUp, clientFor, codeOf, drain, onCleanUp, setUp } from '../testing/harness.js';
 
 afterEach(cleanUp);
 
@@ -61,6 +64,26 @@ describe('what a server is', () => {
     expect(codeOf((await drain(client)).error)).toBe('engine_error');
     expect((await drain(client)).error).toBeUndefined();
     expect([engine.requests.at(-1)?.path, answered]).toEqual(['/v1/completions', 5]);
+  });
+});
+
+describe('a server that does not say what it is', () => {
+  it.each<[string, (leave: () => void) => unknown]>([
+    ['while it is waited for', (leave) => setTimeout(leave, 20)],
+    ['before', (leave) => leave()],
+  ])('is not waited for by a client that has left %s', async (_, when) => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    onCleanUp(async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    });
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = clientFor(`http://127.0.0.1:${port}`, { kind: 'auto' });
+    const controller = new AbortController();
+    when(() => controller.abort(new Error('left')));
+    await expect(client.capabilities(controller.signal)).rejects.toThrow('left');
   });
 });
 

@@ -46,8 +46,9 @@ export class TokenEngine {
     this.#onApi = options.onApi;
   }
 
-  async capabilities(): Promise<EngineCapabilities> {
-    const { capabilities } = await this.#dialect();
+  async capabilities(signal?: AbortSignal): Promise<EngineCapabilities> {
+    const dialect = this.#dialect();
+    const { capabilities } = await (signal === undefined ? dialect : unlessAborted(dialect, signal));
     return this.#structuredOutputs ? capabilities : { ...capabilities, grammars: [] };
   }
 
@@ -137,6 +138,7 @@ export class TokenEngine {
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason as Error);
+    if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
     void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });

@@ -48,8 +48,8 @@ export class WatchedEngine implements Required<EngineClient> {
     return this.#engine.takesImages ?? false;
   }
 
-  capabilities(): Promise<EngineCapabilities> {
-    return this.#engine.capabilities();
+  capabilities(signal?: AbortSignal): Promise<EngineCapabilities> {
+    return this.#engine.capabilities(signal);
   }
 
   /** Requests that are under way. */

@@ -3,14 +3,15 @@ import type { TextFormat } from '@turnpike/protocol';
 
 /**
  * The schema, if the engine can be bound to it. One that cannot be asked is told nothing of it: its request fails for the
- * same reason, and by that it is known.
+ * same reason, and by that it is known, as it is that the client has left.
  */
 export async function boundSchema(
   engine: Pick<EngineClient, 'capabilities'>,
   schema: Record<string, unknown> | undefined,
+  signal: AbortSignal,
 ): Promise<Record<string, unknown> | undefined> {
   if (schema === undefined) return undefined;
-  const { grammars } = await engine.capabilities().catch(() => ({ grammars: [] as readonly string[] }));
+  const { grammars } = await engine.capabilities(signal).catch(() => ({ grammars: [] as readonly string[] }));
   return grammars.includes('json') ? schema : undefined;
 }
 

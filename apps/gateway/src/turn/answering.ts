@@ -228,7 +228,7 @@ export class Answering {
     const settings = settingsOf(request, rendered.settings);
     // Servers that take messages are asked for the format, and bind the answer alone to it.
     const wanted = format.api === undefined ? schemaOf(settings.format) : undefined;
-    const answerSchema = await boundSchema(engine, wanted);
+    const answerSchema = await boundSchema(engine, wanted, this.#signal);
     if (!(await this.#isAfforded(read))) {
       const usage = usageOf(0, 0, assembler.reasoningTokens, undefined);
       return { ending: OUT_OF_BUDGET, isEmpty: true, usage };

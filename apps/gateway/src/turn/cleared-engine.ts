@@ -78,8 +78,8 @@ export class ClearedEngine implements EngineClient {
     return this.#engine.converse(request, signal);
   }
 
-  capabilities(): Promise<EngineCapabilities> {
-    return this.#capable.capabilities();
+  capabilities(signal?: AbortSignal): Promise<EngineCapabilities> {
+    return this.#capable.capabilities(signal);
   }
 
   /** The connections are those of the engine itself. */

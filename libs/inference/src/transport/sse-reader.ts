@@ -12,7 +12,8 @@ const ERROR = Buffer.from('error');
 
 /**
  * Reads server-sent events from bytes, cut anywhere: lines end in LF, CR or CRLF, several `data` lines join with LF,
- * comments and other fields are passed over but for an `error`, which reads as data with that field. Source: WHATWG HTML, "Interpreting an event stream".
+ * comments and other fields are passed over but for an `error`, which reads as data with that field. Source: WHATWG HTML,
+ * "Interpreting an event stream".
  */
 export class SseReader {
   /** Bytes of a line that has not ended yet. */
