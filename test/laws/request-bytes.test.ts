@@ -2,8 +2,8 @@ import { ClientRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { chat, responses, type Format } from '@turnpike/formats';
 import { createEngine, type EngineKind } from '@turnpike/inference';
-import { begin, FakeEngine, sse, tokens } from '../../../../libs/inference/testing/fake-engine.js';
-import { ANSWER, format, serviceOf } from '../../testing/engine-service.js';
+import { begin, FakeEngine, sse, tokens } from '../../libs/inference/testing/fake-engine.js';
+import { ANSWER, format, serviceOf } from '../../apps/gateway/testing/engine-service.js';
 
 /** What is written of requests to engines, as views of memory. */
 class WrittenBodies {
