@@ -1,9 +1,18 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
 import { Booker, DeadLetters, Ledger, UsageWorker } from '@turnpike/ledger';
-import { checkRedis, connect, CONSUMER, EvictionError, usageJobId, UsageQueue } from '@turnpike/metering';
+import {
+  checkRedis,
+  connect,
+  CONSUMER,
+  EvictionError,
+  UnfitRedis,
+  usageJobId,
+  UsageQueue,
+} from '@turnpike/metering';
 import { Job, Queue } from 'bullmq';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
+import { createServer, connect as dial, type AddressInfo } from 'node:net';
 import { startRedis, type RedisService } from '../e2e/services.js';
 import { TestDatabases } from '../storage/databases.js';
 import { usageRecord } from './records.js';
@@ -23,6 +32,23 @@ afterAll(async () => {
 const until = async (condition: () => boolean | Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
+
+/** An address that leads to one server or another, as that of a master does. */
+async function address(of: { port: number }) {
+  const server = createServer((client) => {
+    const there = dial(of.port, '127.0.0.1');
+    for (const [from, to] of [
+      [client, there],
+      [there, client],
+    ] as const) {
+      from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
 
 describe('the id of a job', () => {
   it('E01: passes what BullMQ itself checks, whatever the journal is called', async () => {
@@ -66,8 +92,8 @@ describe('the queue', () => {
   });
 
   const errors: string[] = [];
-  const queue = () => {
-    const made = new UsageQueue({ url: service.url, onError: ({ message }) => errors.push(message) });
+  const queue = (url = service.url) => {
+    const made = new UsageQueue({ url, onError: ({ message }) => errors.push(message) });
     closing.push(() => made.close());
     return made;
   };
@@ -80,8 +106,8 @@ describe('the queue', () => {
       ),
     );
   };
-  const worker = (booker: Pick<Booker, 'book'> = new Booker(ledger, letters)) => {
-    const made = new UsageWorker({ url: service.url, booker, onError: () => undefined });
+  const worker = (booker: Pick<Booker, 'book'> = new Booker(ledger, letters), url = service.url) => {
+    const made = new UsageWorker({ url, booker, onError: () => undefined });
     closing.push(() => made.close());
     return made;
   };
@@ -136,8 +162,47 @@ describe('the queue', () => {
       book: (...batch) =>
         ++tries <= 3 ? Promise.reject(new Error('connection terminated')) : real.book(...batch),
     });
+    await until(async () => (await redis.hget('bull:usage:usage-j-2-2', 'stacktrace')) !== null);
     await until(async () => (await owed()) === 20_000n);
     expect(tries).toBe(4);
+    // What each try adds to the job would fill Redis in a long outage.
+    const stacks = JSON.parse((await redis.hget('bull:usage:usage-j-2-2', 'stacktrace')) ?? '[]') as string[];
+    expect(stacks).toHaveLength(1);
+  });
+
+  it('E04: a master that was demoted under its connections is left for the new one', async () => {
+    const next = await startRedis({ own: true });
+    const portOf = (url: string) => Number(new URL(url).port);
+    const master = { port: portOf(service.url) };
+    const { url, close } = await address(master);
+    const to = queue(url);
+    worker(undefined, url);
+    try {
+      await deliver(to, [usageRecord('r1')], 'j');
+      await until(async () => (await owed()) === 20_000n);
+      master.port = portOf(next.url);
+      await redis.replicaof('127.0.0.1', master.port);
+      await deliver(to, [usageRecord('r2', { settleSequence: 4 })], 'j');
+      await until(async () => (await owed()) === 40_000n);
+    } finally {
+      for (const each of closing.splice(0).reverse()) await each();
+      await redis.replicaof('NO', 'ONE');
+      close();
+      await next.remove();
+    }
+  });
+
+  it('a Redis that lets nobody in is refused at the start, and one that is away is not', async () => {
+    await redis.config('SET', 'requirepass', 'right');
+    const { host } = new URL(service.url);
+    try {
+      for (const who of ['', ':wrong@', 'nobody:right@']) {
+        await expect(checkRedis(`redis://${who}${host}`)).rejects.toThrow(UnfitRedis);
+      }
+      expect(await checkRedis(`redis://:right@${host}`)).toBe(true);
+    } finally {
+      await redis.config('SET', 'requirepass', '');
+    }
   });
 
   it('E04: Redis goes and comes back: deliveries fail at once, then everything goes on, without a restart', async () => {

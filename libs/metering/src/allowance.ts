@@ -2,7 +2,7 @@ import { worstPriceOf } from './charge.js';
 import type { Budget, HoldRequest } from './holds.js';
 import type { MeteredTurn } from './metered-turn.js';
 import type { MeteringOptions } from './metering-options.js';
-import { rowAmount } from './money.js';
+import { fitsRow } from './money.js';
 import type { Rates } from './price-book.js';
 import type { UsagePart } from './usage-record.js';
 
@@ -155,7 +155,10 @@ export class Allowance {
 
   #priceWith(parts: readonly UsagePart[], output: number): number {
     const rates = this.#rates;
-    return rates === undefined ? 0 : rowAmount(worstPriceOf(parts, output, this.#turn.serviceTier, rates));
+    if (rates === undefined) return 0;
+    const worst = worstPriceOf(parts, output, this.#turn.serviceTier, rates);
+    // More than any budget has.
+    return fitsRow(worst) ? Number(worst) : Number.MAX_SAFE_INTEGER;
   }
 
   #request(amount: number): HoldRequest {

@@ -6,7 +6,6 @@ export interface MeteredTurn {
   readonly id: string;
   readonly tenant: string;
   readonly key: string;
-  /** By the name that the client used. */
   readonly model: string;
   readonly lane: string | null;
   readonly transport: UsageRecord['transport'];

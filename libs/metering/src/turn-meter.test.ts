@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BudgetExceeded } from './allowance.js';
 import type { Budget, HoldRequest, HoldResult, Holds } from './holds.js';
 import type { JournalEntry } from './journal/line.js';
-import { Meter } from './meter.js';
+import { Meter, type MeterOptions } from './meter.js';
 import { PriceBook } from './price-book.js';
 import type { MeteredTurn } from './metered-turn.js';
 import type { Dispatch, TurnEnd } from './turn-meter.js';
@@ -70,7 +70,12 @@ const END: TurnEnd = {
   stages: {},
 };
 
-function metered(limit?: number, turn: Partial<MeteredTurn> = {}, budget: Partial<Budget> = {}) {
+function metered(
+  limit?: number,
+  turn: Partial<MeteredTurn> = {},
+  budget: Partial<Budget> = {},
+  options: Partial<MeterOptions> = {},
+) {
   const written: JournalEntry[] = [];
   const holds = new FakeHolds(limit ?? 0);
   const failing = { admit: false };
@@ -92,6 +97,7 @@ function metered(limit?: number, turn: Partial<MeteredTurn> = {}, budget: Partia
     progressTokens: 50,
     holdOutputTokens: 64,
     ...(limit === undefined ? {} : { holds, budgets: { budgetsOf: () => [{ ...BUDGET, ...budget }] } }),
+    ...options,
   });
   return { meter, turn: meter.begin({ ...TURN, ...turn }), written, holds, failing };
 }
@@ -222,6 +228,39 @@ describe('a turn', () => {
     void turn.dispatch(DISPATCH);
     const record = turn.settle({ ...END, usage: { cached: 900, cacheWrite: 0, reasoning: 0 } });
     expect(record).toMatchObject({ clamped: true, parts: [{ tokens: { cached: 100 } }] });
+  });
+});
+
+describe('what a turn costs', () => {
+  it('is what its model costs, by whichever name it was asked for', () => {
+    const { turn, written } = metered(
+      undefined,
+      { model: 'alias' },
+      {},
+      { names: new Map([['alias', 'm']]) },
+    );
+    void turn.dispatch(DISPATCH);
+    void turn.take(3);
+    expect(turn.settle(END)).toMatchObject({ model: 'm', rule: 'billed', amount: 130 });
+    expect(written[0]).toMatchObject({ admission: { model: 'm' } });
+  });
+
+  it('is written down also where the price comes to more than there is, and can be rated later', async () => {
+    const prices = PriceBook.parse(
+      'versions: [{ version: typo, from: "2026-01-01", models: { m: { input: 999999999999, output: 1 } } }]',
+    );
+    const { turn } = metered(undefined, {}, {}, { prices });
+    void turn.dispatch(DISPATCH);
+    expect(turn.settle(END)).toMatchObject({ rule: 'unpriced', priceVersion: 'typo', amount: 0 });
+    const held = metered(1_000_000, {}, {}, { prices });
+    await expect(held.turn.hold(WORST)).rejects.toThrow(BudgetExceeded);
+  });
+
+  it('says that an engine was not believed', () => {
+    const { turn } = metered();
+    void turn.dispatch(DISPATCH);
+    turn.clamped();
+    expect(turn.settle(END)).toMatchObject({ clamped: true });
   });
 });
 

@@ -59,6 +59,7 @@ export class TurnMeter {
   #unwritten = 0;
   /** Requests to engines that did not end by themselves. */
   #unfinished = 0;
+  #isClamped = false;
   #isOver = false;
 
   constructor(turn: MeteredTurn, options: MeteringOptions & { readonly onEnd: () => void }) {
@@ -167,6 +168,11 @@ export class TurnMeter {
     part.read = prompt;
   }
 
+  /** An engine has said something impossible, and was cut to what is possible. */
+  clamped(): void {
+    this.#isClamped = true;
+  }
+
   /**
    * An engine has given so many tokens. Costs no more than an addition most of the time.
    * @returns a promise when nothing more may be read before more is held
@@ -235,7 +241,7 @@ export class TurnMeter {
       outcome,
       reason,
       partial: this.#unfinished > 0,
-      clamped: JSON.stringify(parts) !== JSON.stringify(given),
+      clamped: this.#isClamped || JSON.stringify(parts) !== JSON.stringify(given),
       settledAt: now(),
       stages,
       admitSequence: this.#admitSequence ?? 0,

@@ -22,6 +22,7 @@ import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
 import { showState } from './billing-metrics.js';
 import { Budgets } from './budgets.js';
+import { modelNames, requirePricesOfModels, withoutPrice } from './model-names.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
 const HOLD_LEASE_MS = 30_000;
@@ -33,11 +34,15 @@ const ADOPT_MS = 10_000;
 export type MeteredTurns = Map<string, TurnMeter>;
 
 /** @throws ConfigError when the price book cannot be used */
-export function pricesOf({ billing: { prices } }: Config): PriceBook {
+export function pricesOf(config: Config): PriceBook {
+  const { prices } = config.billing;
   if (prices === undefined) return DEFAULT_PRICES;
   try {
-    return PriceBook.parse(readFileSync(prices, 'utf8'));
+    const book = PriceBook.parse(readFileSync(prices, 'utf8'));
+    requirePricesOfModels(book, modelNames(config));
+    return book;
   } catch (thrown) {
+    if (thrown instanceof ConfigError) throw thrown;
     const { message } = thrown as Error;
     throw new ConfigError(
       thrown instanceof PriceBookError
@@ -95,11 +100,16 @@ export class Billing {
       onFault: (fault, reader) => this.#found(fault, reader),
       onEnd: (reader) => this.#journals.finished(reader),
     });
+    const names = modelNames(config);
+    const unpriced = billing.prices === undefined ? [] : withoutPrice(config, prices, Date.now());
+    if (unpriced.length > 0)
+      log.warn({ models: unpriced }, 'models without a price: their turns are not charged');
     this.meter = new Meter({
       turns,
+      names,
       journal: this.#journals.own,
       prices,
-      budgets: new Budgets(billing.budgets, keys),
+      budgets: new Budgets(billing.budgets, keys, names),
       holds: this.#holds,
       progressTokens: billing.progressTokens,
       holdOutputTokens: billing.holdOutputTokens,

@@ -43,3 +43,16 @@ it('are those of the configuration and of the database that a turn counts for', 
     key: 'key_1',
   });
 });
+
+it('of a model count what it is used for by any of its names', () => {
+  const names = new Map([['alias', 'm']]);
+  const ofModel = { ...kept, key: undefined, model: 'alias' };
+  const source = { budgetsOf: ({ model }: { model: string }) => (model === 'alias' ? [ofModel] : []) };
+  const configured = configSchema.parse({
+    billing: { budgets: [{ tenant: 'a', model: 'alias', period: 'day', usd: 1 }] },
+  }).billing.budgets;
+  const budgets = new Budgets(configured, source, names);
+  const subject = { scope: 'model', tenant: 'a', model: 'm' };
+  expect(budgets.budgetsOf({ tenant: 'a', key: 'k', model: 'm' })).toMatchObject([{ subject }, { subject }]);
+  expect(budgets.budgetsOf({ tenant: 'a', key: 'k', model: 'x' })).toEqual([]);
+});

@@ -17,12 +17,19 @@ const NONE: readonly Budget[] = [];
 export class Budgets implements BudgetSource {
   readonly #configured = new Map<string, Budget[]>();
   readonly #kept: Pick<KeyRing, 'budgetsOf'>;
+  readonly #names: ReadonlyMap<string, string>;
 
-  constructor(configured: readonly Configured[], kept: Pick<KeyRing, 'budgetsOf'>) {
+  /** @param names of models by their aliases: a budget for either is for the model, and turns are the model's */
+  constructor(
+    configured: readonly Configured[],
+    kept: Pick<KeyRing, 'budgetsOf'>,
+    names: ReadonlyMap<string, string> = new Map(),
+  ) {
     this.#kept = kept;
+    this.#names = names;
     for (const { tenant, key, model, period, usd: limit, shadow } of configured) {
       const name = `${[tenant, key ?? model].filter(Boolean).join('/')} ${period}`;
-      const budget = { name, subject: subjectOf({ tenant, key, model }), period, limit, shadow };
+      const budget = { name, subject: this.#subjectOf({ tenant, key, model }), period, limit, shadow };
       this.#configured.set(tenant, [...(this.#configured.get(tenant) ?? []), budget]);
     }
   }
@@ -32,22 +39,26 @@ export class Budgets implements BudgetSource {
       if (subject.scope === 'tenant') return true;
       return subject.scope === 'key' ? subject.key === turn.key : subject.model === turn.model;
     });
-    const kept = this.#kept.budgetsOf(turn);
-    if (kept.length === 0) return configured;
+    const aliases = [...this.#names].filter(([, name]) => name === turn.model).map(([alias]) => alias);
+    const kept = new Set(
+      [turn.model, ...aliases].flatMap((model) => this.#kept.budgetsOf({ ...turn, model })),
+    );
+    if (kept.size === 0) return configured;
     return [
       ...configured,
-      ...kept.map(({ id, amount, period, shadow, ...named }) => ({
+      ...[...kept].map(({ id, amount, period, shadow, ...named }) => ({
         name: id,
-        subject: subjectOf(named),
+        subject: this.#subjectOf(named),
         period,
         limit: amount,
         shadow,
       })),
     ];
   }
-}
 
-function subjectOf({ tenant, key, model }: Named): BudgetSubject {
-  if (key !== undefined) return { scope: 'key', tenant, key };
-  return model === undefined ? { scope: 'tenant', tenant } : { scope: 'model', tenant, model };
+  #subjectOf({ tenant, key, model }: Named): BudgetSubject {
+    if (key !== undefined) return { scope: 'key', tenant, key };
+    if (model === undefined) return { scope: 'tenant', tenant };
+    return { scope: 'model', tenant, model: this.#names.get(model) ?? model };
+  }
 }

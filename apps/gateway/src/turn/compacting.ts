@@ -114,6 +114,7 @@ async function summariseOnce({
   try {
     for await (const chunk of generation.chunks(AbortSignal.any([signal, enough.signal]))) {
       if (chunk.finish !== undefined) money.finished();
+      if (chunk.usage?.isCut === true) money.clamped();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
       // What the engine had produced when it was stopped is paid for all the same.
@@ -134,7 +135,8 @@ async function summariseOnce({
   const text = texts.join('').trim();
   if (text === '') throw new ApiError('compaction_failed');
   const usage = usageOf(theirs ?? length, sampled, 0, used);
-  money.compacted({ cached: usage.input_tokens_details.cached_tokens, cacheWrite: 0 });
+  const { cached_tokens: cached, cache_write_tokens: cacheWrite } = usage.input_tokens_details;
+  money.compacted({ cached, cacheWrite });
   safety.requireShown(text, usage);
   return { text, usage, artifacts };
 }

@@ -5,6 +5,7 @@ import type { Tool } from '@turnpike/protocol';
 import type { PromptEnding } from '@turnpike/rendering';
 import type { EnginePrompt } from './engine-prompt.js';
 import type { Generation, GenerationChunk, GenerationSource } from './generation.js';
+import { possibleUsage } from './possible-usage.js';
 
 export interface TokenGenerationsInput {
   readonly engine: EngineClient;
@@ -60,7 +61,10 @@ class TokenGeneration implements Generation {
   async *chunks(signal: AbortSignal): AsyncGenerator<GenerationChunk> {
     for await (const { ids, lost = 0, finish, usage } of this.generate(signal)) {
       const events = ids.length === 0 ? [] : this.parser.push(ids);
-      yield { events, sampled: ids.length + lost, finish, usage };
+      // What is read and written is counted here: only what of it was cached is theirs to say.
+      const bounds = { prompt: this.promptTokens, output: 0 };
+      const cached = usage && possibleUsage({ cachedTokens: usage.cachedTokens }, bounds);
+      yield { events, sampled: ids.length + lost, finish, usage: cached };
     }
   }
 

@@ -51,6 +51,8 @@ export class UsageQueue implements UsageSink {
       jobId: usageJobId(job),
       attempts: ATTEMPTS,
       backoff: { type: 'custom' },
+      // Each failure would add its stack, until what a long outage has added fills Redis.
+      stackTraceLimit: 1,
       removeOnComplete: DONE,
       removeOnFail: FAILED,
     });

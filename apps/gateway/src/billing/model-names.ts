@@ -1,0 +1,26 @@
+import type { PriceBook } from '@turnpike/metering';
+import { ConfigError } from '../config/load.js';
+import type { Config } from '../config/schema.js';
+
+/** Names of models by their aliases. */
+export function modelNames({ models }: Pick<Config, 'models'>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(models).flatMap(([name, { aliases }]) => aliases.map((alias) => [alias, name] as const)),
+  );
+}
+
+/** @throws ConfigError for a price of an alias: nothing would ever be charged by it */
+export function requirePricesOfModels(prices: PriceBook, names: ReadonlyMap<string, string>): void {
+  for (const priced of prices.models) {
+    const name = names.get(priced);
+    if (name === undefined) continue;
+    throw new ConfigError(
+      `billing.prices: '${priced}' is an alias of the model '${name}', which is what is charged: give '${name}' a price`,
+    );
+  }
+}
+
+/** Models of the configuration that nothing is charged for, because the price book has no price for them. */
+export function withoutPrice({ models }: Pick<Config, 'models'>, prices: PriceBook, now: number): string[] {
+  return Object.keys(models).filter((name) => prices.ratesAt(name, now) === undefined);
+}
