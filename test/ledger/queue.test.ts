@@ -5,17 +5,24 @@ import {
   connect,
   CONSUMER,
   EvictionError,
+  Journals,
+  pendingIn,
+  Relay,
   UnfitRedis,
   usageJobId,
   UsageQueue,
+  type UsageQueueOptions,
 } from '@turnpike/metering';
 import { Job, Queue } from 'bullmq';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect as dial, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startRedis, type RedisService } from '../e2e/services.js';
 import { TestDatabases } from '../storage/databases.js';
-import { usageRecord } from './records.js';
+import { PRICES, usageRecord } from './records.js';
 
 let service: RedisService;
 let databases: TestDatabases;
@@ -92,8 +99,8 @@ describe('the queue', () => {
   });
 
   const errors: string[] = [];
-  const queue = (url = service.url) => {
-    const made = new UsageQueue({ url, onError: ({ message }) => errors.push(message) });
+  const queue = (url = service.url, missing?: UsageQueueOptions['missing']) => {
+    const made = new UsageQueue({ url, missing, onError: ({ message }) => errors.push(message) });
     closing.push(() => made.close());
     return made;
   };
@@ -190,6 +197,37 @@ describe('the queue', () => {
       close();
       await next.remove();
     }
+  });
+
+  it('E04: what a Redis without its disk has lost is delivered again, once', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'turnpike-queue-'));
+    const journals = new Journals({ root, prices: PRICES, maxBytes: 1e9 });
+    const lost: number[] = [];
+    const sink = queue(service.url, (ids) => ledger.missing(ids));
+    const relay = new Relay({
+      readers: () => journals.readers,
+      sink,
+      followMs: 10,
+      onLost: (count) => lost.push(count),
+    });
+    closing.push(async () => {
+      await relay.stop();
+      await journals.close();
+      rmSync(root, { recursive: true });
+    });
+    const settled = (id: string) => journals.own.settle(usageRecord(id));
+    settled('r1');
+    await until(() => relay.flush());
+    await redis.flushall();
+    settled('r2');
+    await until(async () => (await relay.flush()) && lost.length > 0);
+    expect([lost, (await sink.pending(10)).toSorted()]).toEqual([[1], ['r1', 'r2']]);
+    worker();
+    await until(async () => (await owed()) === 40_000n);
+    // A job that is done may be gone: it is not lost.
+    await redis.flushall();
+    await until(async () => (await relay.flush()) && (await pendingIn(root)).size === 0);
+    expect([lost, await owed()]).toEqual([[1], 40_000n]);
   });
 
   it('a Redis that lets nobody in is refused at the start, and one that is away is not', async () => {

@@ -85,6 +85,20 @@ export class Ledger {
     return this.#db.transaction().execute((db) => bookIn(db, records, this.#now(), job ?? null));
   }
 
+  /** Which of these response ids are neither booked nor dead letters. */
+  async missing(responseIds: readonly string[]): Promise<readonly string[]> {
+    const known = new Set<string | null>();
+    for (const table of ['ledger_usage', 'ledger_dead_letters'] as const) {
+      const rows = await this.#db
+        .selectFrom(table)
+        .select('response_id')
+        .where('response_id', 'in', [...responseIds])
+        .execute();
+      for (const { response_id } of rows) known.add(response_id);
+    }
+    return responseIds.filter((id) => !known.has(id));
+  }
+
   /**
    * Books a decision.
    * @returns false when it was booked before

@@ -82,6 +82,7 @@ export class Billing {
         url: billing.redis,
         // The relay says what it means for the usage.
         onError: (error) => log.debug({ err: error }, 'redis connection failed'),
+        missing: (ids) => ledger.missing(ids),
       });
     }
     this.#journals = this.#open(config, prices);
@@ -98,6 +99,8 @@ export class Billing {
       },
       onFailure: (error) => this.#delivered(error),
       onFault: (fault, reader) => this.#found(fault, reader),
+      onLost: (records, { name: journal }) =>
+        log.error({ records, journal }, 'the queue has lost usage, which is delivered again'),
       onEnd: (reader) => this.#journals.finished(reader),
     });
     const names = modelNames(config);
