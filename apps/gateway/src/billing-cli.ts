@@ -19,6 +19,7 @@ import {
   type AccountsArguments,
 } from './billing/accounts-arguments.js';
 import { pricesOf } from './billing/billing.js';
+import { ModelNames } from './billing/model-names.js';
 import { commandFailed } from './command-error.js';
 import { ConfigError, loadConfig } from './config/load.js';
 import type { Config } from './config/schema.js';
@@ -122,8 +123,10 @@ async function invoice(ledger: Ledger, asked: AccountsArguments): Promise<number
 }
 
 async function rerateTurns(ledger: Ledger, config: Config, asked: AccountsArguments): Promise<number> {
+  const names = new ModelNames(config.models);
   const { turns, corrected, difference } = await rerate(ledger, {
     prices: pricesOf(config),
+    modelOf: (name) => names.modelOf(name),
     version: asked.text('version'),
     tenant: asked.text('tenant'),
     from: asked.required('from'),
