@@ -33,4 +33,12 @@ export {
   type UsagePart,
   type UsageRecord,
 } from './usage-record.js';
-export { dayOf, subjectName, subjectsOf, windowOf, type BudgetSubject, type Period } from './windows.js';
+export {
+  dayOf,
+  isDay,
+  subjectName,
+  subjectsOf,
+  windowOf,
+  type BudgetSubject,
+  type Period,
+} from './windows.js';

@@ -5,8 +5,8 @@ import { TurnMeter } from './turn-meter.js';
 export interface MeterOptions extends MeteringOptions {
   /** Where the turns that run are found by their response ids; by default a map of its own. */
   readonly turns?: Map<string, TurnMeter> | undefined;
-  /** Names of models by their other names: whatever a client calls a model, its price and its budgets are the model's. */
-  readonly names?: ReadonlyMap<string, string> | undefined;
+  /** The name that a model is billed by, of one that clients use; by default the same. */
+  readonly modelOf?: ((name: string) => string) | undefined;
 }
 
 /** Meters the turns of one gateway. */
@@ -24,13 +24,13 @@ export class Meter {
     return this.#options.journal.isFull;
   }
 
-  /**
-   * Begins to meter a turn, which is to be settled however it ends.
-   * @param turn with its model by any name
-   */
-  begin(given: MeteredTurn): TurnMeter {
-    const turn = { ...given, model: this.#options.names?.get(given.model) ?? given.model };
-    const meter = new TurnMeter(turn, { ...this.#options, onEnd: () => this.#turns.delete(turn.id) });
+  /** Begins to meter a turn, which is to be settled however it ends. */
+  begin(turn: MeteredTurn): TurnMeter {
+    const { modelOf = (name) => name } = this.#options;
+    const meter = new TurnMeter(
+      { ...turn, model: modelOf(turn.model) },
+      { ...this.#options, onEnd: () => this.#turns.delete(turn.id) },
+    );
     this.#turns.set(turn.id, meter);
     return meter;
   }

@@ -237,7 +237,7 @@ describe('what a turn costs', () => {
       undefined,
       { model: 'alias' },
       {},
-      { names: new Map([['alias', 'm']]) },
+      { modelOf: (name) => (name === 'alias' ? 'm' : name) },
     );
     void turn.dispatch(DISPATCH);
     void turn.take(3);

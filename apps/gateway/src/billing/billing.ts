@@ -22,7 +22,8 @@ import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
 import { showState } from './billing-metrics.js';
 import { Budgets } from './budgets.js';
-import { modelNames, requirePricesOfModels, withoutPrice } from './model-names.js';
+import { ModelNames } from './model-names.js';
+import { requirePricesOfModels, withoutPrice } from './priced-models.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
 const HOLD_LEASE_MS = 30_000;
@@ -39,7 +40,7 @@ export function pricesOf(config: Config): PriceBook {
   if (prices === undefined) return DEFAULT_PRICES;
   try {
     const book = PriceBook.parse(readFileSync(prices, 'utf8'));
-    requirePricesOfModels(book, modelNames(config));
+    requirePricesOfModels(book, new ModelNames(config.models));
     return book;
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
@@ -103,13 +104,13 @@ export class Billing {
         log.error({ records, journal }, 'the queue has lost usage, which is delivered again'),
       onEnd: (reader) => this.#journals.finished(reader),
     });
-    const names = modelNames(config);
     const unpriced = billing.prices === undefined ? [] : withoutPrice(config, prices, Date.now());
     if (unpriced.length > 0)
       log.warn({ models: unpriced }, 'models without a price: their turns are not charged');
+    const names = new ModelNames(config.models);
     this.meter = new Meter({
       turns,
-      names,
+      modelOf: (name) => names.modelOf(name),
       journal: this.#journals.own,
       prices,
       budgets: new Budgets(billing.budgets, keys, names),

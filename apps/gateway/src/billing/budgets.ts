@@ -1,6 +1,7 @@
 import type { KeyRing } from '@turnpike/access';
 import type { Budget, BudgetSource, BudgetSubject, BudgetTurn } from '@turnpike/metering';
 import type { Config } from '../config/schema.js';
+import type { ModelNames } from './model-names.js';
 
 type Configured = Config['billing']['budgets'][number];
 
@@ -17,14 +18,10 @@ const NONE: readonly Budget[] = [];
 export class Budgets implements BudgetSource {
   readonly #configured = new Map<string, Budget[]>();
   readonly #kept: Pick<KeyRing, 'budgetsOf'>;
-  readonly #names: ReadonlyMap<string, string>;
+  readonly #names: ModelNames;
 
-  /** @param names of models by their aliases: a budget for either is for the model, and turns are the model's */
-  constructor(
-    configured: readonly Configured[],
-    kept: Pick<KeyRing, 'budgetsOf'>,
-    names: ReadonlyMap<string, string> = new Map(),
-  ) {
+  /** @param names by which budgets may call a model: one for an alias is one for its model */
+  constructor(configured: readonly Configured[], kept: Pick<KeyRing, 'budgetsOf'>, names: ModelNames) {
     this.#kept = kept;
     this.#names = names;
     for (const { tenant, key, model, period, usd: limit, shadow } of configured) {
@@ -39,14 +36,11 @@ export class Budgets implements BudgetSource {
       if (subject.scope === 'tenant') return true;
       return subject.scope === 'key' ? subject.key === turn.key : subject.model === turn.model;
     });
-    const aliases = [...this.#names].filter(([, name]) => name === turn.model).map(([alias]) => alias);
-    const kept = new Set(
-      [turn.model, ...aliases].flatMap((model) => this.#kept.budgetsOf({ ...turn, model })),
-    );
-    if (kept.size === 0) return configured;
+    const kept = this.#keptFor(turn);
+    if (kept.length === 0) return configured;
     return [
       ...configured,
-      ...[...kept].map(({ id, amount, period, shadow, ...named }) => ({
+      ...kept.map(({ id, amount, period, shadow, ...named }) => ({
         name: id,
         subject: this.#subjectOf(named),
         period,
@@ -56,9 +50,20 @@ export class Budgets implements BudgetSource {
     ];
   }
 
+  #keptFor(turn: BudgetTurn): ReturnType<KeyRing['budgetsOf']> {
+    const kept = this.#kept.budgetsOf(turn);
+    const byAlias = this.#names
+      .aliasesOf(turn.model)
+      .flatMap((alias) =>
+        this.#kept.budgetsOf({ ...turn, model: alias }).filter(({ model }) => model === alias),
+      );
+    return byAlias.length === 0 ? kept : [...kept, ...byAlias];
+  }
+
   #subjectOf({ tenant, key, model }: Named): BudgetSubject {
     if (key !== undefined) return { scope: 'key', tenant, key };
-    if (model === undefined) return { scope: 'tenant', tenant };
-    return { scope: 'model', tenant, model: this.#names.get(model) ?? model };
+    return model === undefined
+      ? { scope: 'tenant', tenant }
+      : { scope: 'model', tenant, model: this.#names.modelOf(model) };
   }
 }

@@ -1,26 +1,24 @@
-import type { PriceBook } from '@turnpike/metering';
-import { ConfigError } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 
-/** Names of models by their aliases. */
-export function modelNames({ models }: Pick<Config, 'models'>): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(models).flatMap(([name, { aliases }]) => aliases.map((alias) => [alias, name] as const)),
-  );
-}
+/** Names that models are asked for by. What a model is called changes nothing about what it costs. */
+export class ModelNames {
+  readonly #owners = new Map<string, string>();
+  readonly #models: Config['models'];
 
-/** @throws ConfigError for a price of an alias: nothing would ever be charged by it */
-export function requirePricesOfModels(prices: PriceBook, names: ReadonlyMap<string, string>): void {
-  for (const priced of prices.models) {
-    const name = names.get(priced);
-    if (name === undefined) continue;
-    throw new ConfigError(
-      `billing.prices: '${priced}' is an alias of the model '${name}', which is what is charged: give '${name}' a price`,
-    );
+  constructor(models: Config['models']) {
+    this.#models = models;
+    for (const [name, { aliases }] of Object.entries(models)) {
+      for (const alias of aliases) this.#owners.set(alias, name);
+    }
   }
-}
 
-/** Models of the configuration that nothing is charged for, because the price book has no price for them. */
-export function withoutPrice({ models }: Pick<Config, 'models'>, prices: PriceBook, now: number): string[] {
-  return Object.keys(models).filter((name) => prices.ratesAt(name, now) === undefined);
+  /** The name that a model is billed by: of an alias, that of its model. */
+  modelOf(name: string): string {
+    return this.#owners.get(name) ?? name;
+  }
+
+  /** Other names of a model. */
+  aliasesOf(model: string): readonly string[] {
+    return Object.hasOwn(this.#models, model) ? (this.#models[model]?.aliases ?? []) : [];
+  }
 }
