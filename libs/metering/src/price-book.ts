@@ -119,6 +119,11 @@ export class PriceBook {
     return new PriceBook(versions);
   }
 
+  /** Names of its versions, the latest first. */
+  get versions(): readonly string[] {
+    return this.#versions.map(({ version }) => version);
+  }
+
   /** Models that have a price in any version. */
   get models(): ReadonlySet<string> {
     return new Set(this.#versions.flatMap(({ models }) => [...models.keys()]));

@@ -1,4 +1,4 @@
-import { isDay } from '@turnpike/metering';
+import { dayOf, isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -45,6 +45,12 @@ export interface AccountsArguments {
   readonly command: (typeof COMMANDS)[number] | 'help';
   readonly csv: boolean;
   readonly text: (name: TextOption) => string | undefined;
+  /**
+   * Days that are asked for; by default from the first of this month until today.
+   * @param now ms since the epoch
+   * @throws ConfigError when there are none between them
+   */
+  readonly daysFor: (now: number) => { readonly from: string; readonly to: string };
   /** @throws ConfigError when it is not there */
   readonly required: (name: TextOption) => string;
 }
@@ -59,10 +65,18 @@ export function parseAccountsArguments([first = 'help', ...rest]: readonly strin
     if (!isDay(values[name] ?? '2026-01-31')) throw misread(`--${name} is no day, as 2026-01-31`);
   }
   const text = (name: TextOption) => values[name];
+  if ((values.from ?? '') > (values.to ?? '9999-12-31')) {
+    throw misread(`--from ${values.from} is after --to ${values.to}`);
+  }
   return {
     command: known,
     csv: values.csv === true,
     text,
+    daysFor(now) {
+      const { from = `${dayOf(now).slice(0, 7)}-01`, to = dayOf(now) } = values;
+      if (from > to) throw misread(`there is no day from ${from} to ${to}: give both --from and --to`);
+      return { from, to };
+    },
     required(name) {
       const value = text(name);
       if (value === undefined) throw misread(`--${name} is missing`);
