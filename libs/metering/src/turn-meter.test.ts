@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { BudgetExceeded } from './allowance.js';
 import type { Budget, HoldRequest, HoldResult, Holds } from './holds.js';
 import type { JournalEntry } from './journal/line.js';
@@ -345,5 +346,52 @@ describe('a turn with a budget', () => {
     expect(holds.held).toBeGreaterThan(500);
     const more = turn.dispatch({ ...DISPATCH, prompt: 900, read: 700 });
     await expect(more).rejects.toThrow(BudgetExceeded);
+  });
+
+  it('with a limit of its own never comes to more than is held, whatever it reads on the way and however little there is', async () => {
+    const step = fc.record({
+      purpose: fc.constantFrom('answer' as const, 'compaction' as const),
+      read: fc.nat(300),
+      written: fc.nat(200),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(6_000), fc.nat(400), fc.array(step), async (limit, maxOutput, steps) => {
+        const { turn, holds } = metered(limit + 200 + maxOutput * 10);
+        await turn.hold({ ...WORST, maxOutput });
+        let prompt = 100;
+        let left = maxOutput;
+        for (const { purpose, read, written } of [{ ...DISPATCH, written: 3 }, ...steps]) {
+          prompt += read;
+          try {
+            await turn.dispatch({ ...DISPATCH, purpose, prompt, read });
+          } catch (thrown) {
+            expect(thrown).toBeInstanceOf(BudgetExceeded);
+            break;
+          }
+          for (let n = 0; n < written && !turn.isExhausted && (purpose !== 'answer' || left > 0); n++) {
+            await turn.take(1);
+            if (purpose === 'answer') left--;
+          }
+          if (turn.isExhausted) break;
+        }
+        const { amount } = turn.settle({ ...END, usage: {} }) ?? { amount: 0 };
+        expect(amount).toBeLessThanOrEqual(holds.held);
+      }),
+    );
+  });
+
+  it('is not asked for anything where what is held was for all of it', async () => {
+    const { turn, holds } = metered(10_000);
+    await turn.hold({ ...WORST, maxOutput: 200 });
+    await turn.dispatch(DISPATCH);
+    await turn.take(10);
+    // Of the dearest price of what was read, more is left than what is read now.
+    expect(turn.dispatch({ ...DISPATCH, prompt: 110, read: 0 })).toBeUndefined();
+    expect(holds.asked).toBe(1);
+    // All that may still be written is held at once.
+    await turn.dispatch({ ...DISPATCH, prompt: 910, read: 800 });
+    expect([holds.asked, holds.held]).toEqual([2, 900 * 2 + 200 * 10]);
+    await turn.take(190);
+    expect([holds.asked, turn.isExhausted]).toEqual([2, false]);
   });
 });
