@@ -141,11 +141,11 @@ export class Ledger {
           ],
         },
         now,
+        kind === 'payment' ? undefined : usage,
       );
       if (isNew && usage !== undefined && kind !== 'payment') {
         const left = await chargedFor(db, tenant, usage.response_id);
         if (left < 0n) throw new ExceedsCharge(left + decision.amount);
-        await spend(db, [{ ...usage, at: usage.admitted_at, amount: -amount }]);
       }
       return isNew;
     });
@@ -170,7 +170,7 @@ export class Ledger {
     return this.#db.transaction().execute(async (db) => {
       const usage = await usageOf(db, this.#kind, tenant, responseId);
       const now = this.#now();
-      const isNew = await this.#postOnce(
+      return this.#postOnce(
         db,
         {
           id: `correction:${correction.id}`,
@@ -187,9 +187,8 @@ export class Ledger {
           ],
         },
         now,
+        usage,
       );
-      if (isNew) await spend(db, [{ ...usage, at: usage.admitted_at, amount }]);
-      return isNew;
     });
   }
 
@@ -246,13 +245,24 @@ export class Ledger {
     ];
   }
 
-  async #postOnce(db: Transaction<LedgerSchema>, transaction: NewTransaction, now: number): Promise<boolean> {
+  /** @param usage of the turn whose budgets it changes, by what its tenant owes more or less */
+  async #postOnce(
+    db: Transaction<LedgerSchema>,
+    transaction: NewTransaction,
+    now: number,
+    usage: UsageRow | undefined,
+  ): Promise<boolean> {
     const known = await db
       .selectFrom('ledger_transactions')
       .select('id')
       .where('id', '=', transaction.id)
       .executeTakeFirst();
     if (known !== undefined) return false;
+    // What was spent before balances, in the order in which bookings take them.
+    if (usage !== undefined) {
+      const owed = transaction.entries.find(({ account }) => account === ACCOUNT.tenant(transaction.tenant));
+      await spend(db, [{ ...usage, at: usage.admitted_at, amount: owed?.amount ?? 0 }]);
+    }
     await post(db, [transaction], now);
     return true;
   }

@@ -42,8 +42,11 @@ export class QueueService implements OnApplicationShutdown {
 
   /** `none` without Redis, `ok`, or what is the matter. */
   async state(): Promise<string> {
-    if (this.#worker === undefined) return 'none';
-    return (await this.#worker.health()) ?? 'ok';
+    if (this.#worker === undefined || this.#queue === undefined) return 'none';
+    const fault = await this.#worker.health();
+    if (fault !== undefined) return fault;
+    // Somebody did that on the board, and nothing is booked until somebody resumes it.
+    return (await this.#queue.isPaused()) ? 'the queue is paused' : 'ok';
   }
 
   /** Jobs that are not done, by state; none without a queue, or while Redis is away. */
