@@ -30,13 +30,17 @@ export class UsageQueue implements UsageSink {
   readonly #attempted: Promise<unknown>;
   readonly #missing: UsageQueueOptions['missing'];
   #queue: Queue<UsageJob> | undefined;
+  #lastError: Error | undefined;
   /** Whether this connection has been looked at. */
   #isChecked = false;
 
   constructor({ url, onError, missing }: UsageQueueOptions) {
     this.#onError = onError;
     this.#missing = missing;
-    this.#redis = connect(url, PRODUCER, onError);
+    this.#redis = connect(url, PRODUCER, (error) => {
+      this.#lastError = error;
+      onError(error);
+    });
     this.#redis.on('close', () => (this.#isChecked = false));
     this.#attempted = new Promise((resolve) => {
       this.#redis.once('ready', resolve).once('close', resolve);
@@ -49,6 +53,9 @@ export class UsageQueue implements UsageSink {
    */
   async deliver(records: readonly UsageRecord[], journal: string, again = false): Promise<void> {
     await this.#attempted;
+    if (this.#redis.status !== 'ready') {
+      throw new Error(`Redis cannot be reached: ${this.#lastError?.message ?? 'the connection was closed'}`);
+    }
     // Another Redis may stand behind the same address after a failover.
     if (!this.#isChecked) await requireNoEviction(this.#redis);
     this.#isChecked = true;
