@@ -55,7 +55,11 @@ export const continued =
   async (stand) => {
     const client = await stand.client(transport);
     const first = ended(await client.create({ input: 'the beginning' }));
-    return ended(await client.create({ ...body, previous_response_id: first.id }));
+    const second = ended(await client.create({ ...body, previous_response_id: first.id }));
+    expect(second.told?.input_tokens_details.cached_tokens).toBeGreaterThan(
+      first.told?.input_tokens ?? Infinity,
+    );
+    return second;
   };
 
 /** The same request twice, with a key that makes it one. */
