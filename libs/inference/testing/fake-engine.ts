@@ -63,6 +63,12 @@ export class FakeEngine {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Takes no further connections; answers that are under way go on. */
+  refuse(): void {
+    this.#server.close();
+  }
+
+  /** Ends it with all its connections. */
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
