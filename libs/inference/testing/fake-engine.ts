@@ -16,7 +16,7 @@ export interface SeenRequest {
 export class FakeEngine {
   /** Requests by POST. */
   readonly requests: SeenRequest[] = [];
-  /** What is there for GET: a status, or JSON. */
+  /** What is there for GET: a status, JSON, or bytes as they are. */
   readonly pages = new Map<string, unknown>();
   readonly #server: Server;
 
@@ -36,7 +36,7 @@ export class FakeEngine {
       if (request.method === 'GET') {
         const page = engine.pages.get(request.url ?? '') ?? 404;
         response.writeHead(typeof page === 'number' ? page : 200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(page));
+        response.end(Buffer.isBuffer(page) ? page : JSON.stringify(page));
         return;
       }
       const parts: Buffer[] = [];
