@@ -22,16 +22,22 @@ import { SocketClient, terminalOf, textOf } from './socket-client.js';
 /** How often a list is read, and how soon once a request has found it wrong, in ms. */
 const STEADY_MS = 15_000;
 const DOUBTED_MS = 1_000;
+/** Shorter than what a look waits for. */
+const STEP_MS = 500;
 
 interface Body {
-  readonly model: string;
+  readonly model?: string;
   readonly prompt?: number[];
+  readonly input_ids?: number[];
   readonly messages?: unknown[];
 }
 
-/** An engine that answers for what it serves, and for nothing else, as vLLM and Ollama do. */
+const SAID = idsOf('<|channel|>final<|message|>said<|return|>');
+
+/** An engine that answers for what it serves, and for nothing else, as vLLM and Ollama do; also an SGLang. */
 class Server {
   serves: string[] = [];
+  #owner = 'vllm';
   /** Held back until it resolves. */
   until: Promise<void> = Promise.resolve();
   readonly prompts: string[] = [];
@@ -47,25 +53,35 @@ class Server {
   /** Serves these from now on, and lists them. */
   list(serves: string[], owner = 'vllm', fields: object = {}): void {
     this.serves = serves;
+    this.#owner = owner;
     const data = serves.map((id) => ({ id, owned_by: owner, ...fields }));
     this.fake.pages.set('/v1/models', { object: 'list', data });
   }
 
   async #answer({ path, body, response }: SeenRequest): Promise<void> {
-    const { model, prompt, messages } = JSON.parse(body) as Body;
-    if (!this.serves.includes(model)) {
+    const { model, prompt, input_ids, messages } = JSON.parse(body) as Body;
+    if (model !== undefined && !this.serves.includes(model)) {
       const error = { message: `The model \`${model}\` does not exist.`, type: 'NotFoundError', code: 404 };
       response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
       return;
     }
-    this.prompts.push(prompt === undefined ? JSON.stringify(messages) : harmony().tokenizer.decode(prompt));
+    const ids = prompt ?? input_ids;
+    this.prompts.push(ids === undefined ? JSON.stringify(messages) : harmony().tokenizer.decode(ids));
     await this.until;
     begin(response);
-    response.end(
-      path === '/v1/chat/completions'
-        ? sse(delta({ content: 'said' }, 'stop'), '[DONE]')
-        : sse(tokens(idsOf('<|channel|>final<|message|>said<|return|>'), 'stop'), '[DONE]'),
-    );
+    response.end(sse(this.#said(path), '[DONE]'));
+  }
+
+  #said(path: string | undefined): unknown {
+    if (path === '/v1/chat/completions') return delta({ content: 'said' }, 'stop');
+    if (this.#owner !== 'sglang') return tokens(SAID, 'stop');
+    // Its `/v1/completions` takes ids and says none.
+    if (path !== '/generate') return { choices: [{ index: 0, text: 'said', finish_reason: 'stop' }] };
+    return {
+      text: 'x',
+      output_ids: SAID,
+      meta_info: { finish_reason: { type: 'stop' }, completion_tokens: SAID.length },
+    };
   }
 }
 
@@ -138,12 +154,14 @@ afterEach(async () => {
   await refresh();
 });
 
-/** What is due within so many ms of looks at engines is done. */
+/** What is due within so many ms of looks at engines is done; no time goes by while one is under way. */
 async function refresh(ms = STEADY_MS): Promise<void> {
-  const before = look.mock.results.length;
-  jest.advanceTimersByTime(ms);
-  await Promise.all(look.mock.results.slice(before).map(({ value }) => value as Promise<number>));
-  await setImmediate();
+  for (let passed = 0; passed < ms; passed += STEP_MS) {
+    const before = look.mock.results.length;
+    jest.advanceTimersByTime(STEP_MS);
+    await Promise.all(look.mock.results.slice(before).map(({ value }) => value as Promise<number>));
+    await setImmediate();
+  }
 }
 
 async function listed(): Promise<string[]> {
@@ -311,6 +329,17 @@ describe('another engine at the address of one', () => {
     expect(found.prompts.at(-1)).toMatch(
       /first[^]*said[^]*second[^]*said[^]*third<\|end\|><\|start\|>assistant$/,
     );
+  });
+
+  it('of another kind is spoken to as that one', async () => {
+    const first = await answered('gpt-oss-found', 'first');
+    found.list(['gpt-oss-found'], 'sglang');
+    await refresh();
+    const second = await answered('gpt-oss-found', 'second', first);
+    expect(found.prompts.at(-1)).toMatch(/first[^]*said[^]*second/);
+    found.list(['gpt-oss-found'], 'vllm');
+    await refresh();
+    await answered('gpt-oss-found', 'third', second);
   });
 
   it('with a smaller context is not given more than that holds', async () => {

@@ -97,6 +97,8 @@ export interface EngineClient {
    * @throws as {@link generate} does
    */
   converse?(request: MessageRequest, signal: AbortSignal): AsyncIterable<MessageChunk>;
+  /** Another server may be at its address by now: what it can do is found out anew. Not there where nothing is found out. */
+  reprobe?(): void;
   /** Closes idle connections. */
   close(): Promise<void>;
 }

@@ -115,6 +115,10 @@ export class WatchedEngine implements Required<EngineClient> {
     }
   }
 
+  reprobe(): void {
+    this.#engine.reprobe?.();
+  }
+
   close(): Promise<void> {
     return this.#engine.close();
   }

@@ -120,6 +120,8 @@ export class ModelCatalogue implements OnApplicationShutdown {
   #take(engine: string, models: readonly ListedModel[]): void {
     if (JSON.stringify(this.#listed.get(engine)) === JSON.stringify(models)) return;
     this.#listed.set(engine, models);
+    // Another server may be there, which takes the requests of the one before and answers them in its own way.
+    this.#engines.get(engine).reprobe();
     log.info({ engine, models: models.length }, 'engine lists its models');
     const missing = this.#missing(engine, models);
     if (missing.length > 0) {
