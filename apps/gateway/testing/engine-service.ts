@@ -52,7 +52,7 @@ export function meteredService(
   ]);
   router.replace([{ name: 'm', tiers }]);
   const { meter, hold, records } = memoryMeter(options);
-  const store = new MemoryResponseStore(1_000_000);
+  const store = new MemoryResponseStore(10_000_000);
   const conversations = new MemoryConversationStore(1_000);
   const service = testTurnService({ responses: store, conversations, router, metering: { meter, hold } });
   const signal = new AbortController().signal;

@@ -81,6 +81,18 @@ describe('a server that takes messages', () => {
     while (server.closed < 2) await new Promise((resolve) => setTimeout(resolve, 2));
   });
 
+  it('that takes a limit is held to it by its own count, and cut where no count could be right', async () => {
+    const { server, client } = await setUp();
+    const said = Array.from({ length: 300 }, () => delta({ content: '한글.'.repeat(4) }));
+    server.play([...said.slice(0, 25), delta({}, 'length')], { events: said, hangs: true });
+    const kept = await drain(client, request({ max_completion_tokens: 5 }));
+    expect([textOf(kept.chunks).length, kept.chunks.at(-1)?.finish]).toEqual([25 * 12, 'length']);
+    const { chunks, error } = await drain(client, request({ max_tokens: 5 }));
+    expect([Buffer.byteLength(textOf(chunks)), chunks.at(-1)?.finish]).toEqual([1_120, 'length']);
+    expect(error).toBeUndefined();
+    while (server.closed < 1) await new Promise((resolve) => setTimeout(resolve, 2));
+  });
+
   it('that refuses something else is not asked again, and nothing is learnt from it', async () => {
     const { server, client } = await setUp();
     server.refuses.set('messages', 'The messages are invalid: temperature');

@@ -2,9 +2,9 @@ import type { OutputEvent } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
 import { END_OF_STREAM, hurry, parseEvent } from './answer-events.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
-import type { MessageChunk, MessageReader, MessageRequest } from './messages.js';
-import { countOf, type Fields } from './read-values.js';
+import type { MessageChunk, MessageRequest } from './messages.js';
 import { OptionalFields, refusedField, withoutRefused } from './optional-fields.js';
+import { LimitedReader, limitOf } from './limited-reader.js';
 import { listsBody } from './request-body.js';
 import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
 import { readText } from './transport/read-text.js';
@@ -27,17 +27,17 @@ export class MessageClient {
 
   async *converse(request: MessageRequest, signal: AbortSignal): AsyncGenerator<MessageChunk> {
     signal.throwIfAborted();
-    const { answer, limit } = await this.#post(request, signal);
-    const reader = new LimitedReader(request.reader, limit);
+    const { answer, isTold } = await this.#post(request, signal);
+    const reader = new LimitedReader(request.reader, limitOf(request.settings), isTold);
     const isStream = String(answer.headers['content-type']).includes('text/event-stream');
     yield* isStream ? streamed(answer, reader, signal) : whole(answer, reader);
   }
 
-  /** The answer, and the limit of its output where the server takes none. */
+  /** The answer, and whether the server knows the limit of its output. */
   async #post(
     request: MessageRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly answer: EngineAnswer; readonly limit: number }> {
+  ): Promise<{ readonly answer: EngineAnswer; readonly isTold: boolean }> {
     try {
       const { model } = request.settings;
       let refused = this.#optional.refusedBy(model);
@@ -47,8 +47,7 @@ export class MessageClient {
         const answer = await this.#http.post(PATHS[request.api], body, signal);
         if (answer.status === 200) {
           this.#optional.remember(model, refused);
-          const isTold = limitOf(settings) !== undefined;
-          return { answer, limit: (isTold ? undefined : limitOf(request.settings)) ?? Infinity };
+          return { answer, isTold: limitOf(settings) !== undefined };
         }
         const text = await readText(answer.body, MAX_ERROR_BYTES);
         const field = answer.status === 400 ? refusedField(settings, text) : undefined;
@@ -59,33 +58,6 @@ export class MessageClient {
     } catch (thrown) {
       throw signal.aborted ? thrown : errorOfTransport(thrown);
     }
-  }
-}
-
-/** Most tokens of the output that a request asks for. */
-function limitOf(settings: Fields): number | undefined {
-  return countOf(settings['max_tokens'] ?? settings['max_completion_tokens']);
-}
-
-/** Reads an answer up to a limit, by what its texts are estimated at: for servers that do not keep to one themselves. */
-class LimitedReader {
-  readonly #reader: MessageReader;
-  #left: number;
-
-  constructor(reader: MessageReader, limit: number) {
-    this.#reader = reader;
-    this.#left = limit;
-  }
-
-  /** Whether the limit has been passed. */
-  get isBeyond(): boolean {
-    return this.#left < 0;
-  }
-
-  read(event: Fields): MessageChunk {
-    const chunk = this.#reader.read(event);
-    this.#left -= chunk.sampled;
-    return this.#left < 0 ? { ...chunk, finish: chunk.finish ?? 'length' } : chunk;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Fields } from './read-values.js';
 const OPTIONAL: Readonly<Record<string, string | undefined>> = {
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: undefined,
+  max_output_tokens: undefined,
   stream_options: undefined,
   parallel_tool_calls: undefined,
   reasoning_effort: undefined,
