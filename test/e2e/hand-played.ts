@@ -26,12 +26,7 @@ export class Asked {
 
   /** With control tokens. */
   get prompt(): string {
-    return harmony().tokenizer.decode(this.#ids);
-  }
-
-  /** Tokens of the prompt. */
-  get read(): number {
-    return this.#ids.length;
+    return harmony().tokenizer.decode((JSON.parse(this.#seen.body) as { prompt: number[] }).prompt);
   }
 
   /** Resolves when the gateway has gone before the end of the answer. */
@@ -61,10 +56,6 @@ export class Asked {
     this.sampled += ids.length;
     if (!response.headersSent) begin(response);
     response.write(sse(tokens(ids, finish)));
-  }
-
-  get #ids(): number[] {
-    return (JSON.parse(this.#seen.body) as { prompt: number[] }).prompt;
   }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { FakeEngine } from '../../libs/inference/testing/fake-engine.js';
 import { booked } from './booked.js';
 import { HandPlayed, type Asked, type Pair } from './hand-played.js';
+import { endsOf, expectBookedIn, expectOneEndEach, responseOf } from './told.js';
 import { SocketClient, textOf, type WireEvent } from './socket-client.js';
 
 /** One for each test. */
@@ -33,13 +34,9 @@ const CALL = '<|channel|>commentary to=functions.look <|constrain|>json<|message
 const TOOLS = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }];
 
 const all = (type: string) => client.events.filter((event) => event.type === type);
-const ends = () => client.events.filter(({ type }) => /^response\.(completed|incomplete|failed)$/.test(type));
+const ends = () => endsOf(client.events);
 const deltas = () => client.events.filter(({ type }) => type.endsWith('.delta')).length;
 const other = ({ engine }: Asked): FakeEngine | undefined => pair.engines.find((each) => each !== engine);
-const responseOf = (event: WireEvent | undefined) => {
-  if (event?.response === undefined) throw new Error(`no response in ${JSON.stringify(event)}`);
-  return event.response;
-};
 
 /** Starts a response whose engine has begun to think. */
 async function begin(fields: object = {}): Promise<{ id: string; asked: Asked }> {
@@ -52,16 +49,8 @@ async function begin(fields: object = {}): Promise<{ id: string; asked: Asked }>
 
 const steer = (id: string) => client.send({ type: 'response.steer', previous_response_id: id, input: 'two' });
 
-/** What the client was told of a response is what was booked, and what the engine sampled of it as far as it was read. */
-async function expectBooked(event: WireEvent | undefined, ...answers: readonly Asked[]): Promise<void> {
-  const { id, usage, status } = responseOf(event);
-  const record = await booked(played.folder, id);
-  const sum = (name: 'input' | 'output') =>
-    record.parts.reduce((total, { tokens }) => total + tokens[name], 0);
-  expect([sum('input'), sum('output')]).toEqual([usage?.input_tokens, usage?.output_tokens]);
-  expect(sum('output')).toBe(answers.reduce((total, { sampled }) => total + sampled, 0));
-  expect(record.outcome).toBe(status);
-}
+const expectBooked = (event: WireEvent | undefined, ...answers: readonly Asked[]) =>
+  expectBookedIn(played.folder, event, answers);
 
 /** The chain goes on behind a response, at the engine that is left, and the lane is free. */
 async function expectGoesOn(id: string, engine: FakeEngine | undefined): Promise<Asked> {
@@ -76,23 +65,6 @@ async function expectGoesOn(id: string, engine: FakeEngine | undefined): Promise
   expect(pair.hasMore).toBe(false);
   await expectBooked(ends().at(-1), asked);
   return asked;
-}
-
-/** Every response has one terminal event, and nothing of it comes behind that. */
-function expectOneEndEach(): void {
-  for (const { response } of all('response.created')) {
-    const own = client.events.filter((event) => event.response?.id === response?.id);
-    const terminal = own.filter((event) => ends().includes(event));
-    expect(terminal).toHaveLength(1);
-    expect(own.at(-1)).toBe(terminal[0]);
-  }
-  const starts = client.events.flatMap(({ type }, index) => (type === 'response.created' ? [index] : []));
-  starts.forEach((start, index) => {
-    const own = client.events
-      .slice(start, starts[index + 1])
-      .filter(({ type }) => !/^error$|\.(steer|interrupt|inject)\.(failed|pending)$/.test(type));
-    expect(own.map(({ sequence_number }) => sequence_number)).toEqual([...own.keys()]);
-  });
 }
 
 /** A response that runs is continued from what came before it, which is stored. */
@@ -141,7 +113,7 @@ describe('an engine that is killed before a response ends for what steers it', (
     const next = await expectGoesOn(parent, other(asked));
     expect(next.prompt).toContain('zero');
     expect(next.prompt).not.toContain('two');
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('also when the input arrives as it dies, which is answered once', async () => {
@@ -159,7 +131,7 @@ describe('an engine that is killed before a response ends for what steers it', (
     });
     await expectBooked(ends()[0], asked);
     await expectGoesOn(parent, other(asked));
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('takes the response to the other one where nothing was sampled yet, and it ends there at once', async () => {
@@ -180,7 +152,7 @@ describe('an engine that is killed before a response ends for what steers it', (
     ]);
     await expectBooked(ends()[0], moved);
     await expectGoesOn(responseOf(ends()[1]).id, other(asked));
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 });
 
@@ -222,7 +194,7 @@ describe('an engine that is killed between a steered response and its successor'
     await asked.engine.stop();
     const next = await expectGoesOn(responseOf(ends()[1]).id, other(asked));
     expect(next.prompt).toContain('fine');
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('and the other one with it: the successor fails, and the lane is free', async () => {
@@ -240,7 +212,7 @@ describe('an engine that is killed between a steered response and its successor'
     });
     const [refused] = await client.create({ model, input: 'more', previous_response_id: id });
     expect(refused).toMatchObject({ status: 503, error: { code: 'engine_unavailable' } });
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 });
 
@@ -271,7 +243,7 @@ describe('an engine that is killed while it answers what steered a response', ()
       const [gone] = await client.create({ model, input: 'more', previous_response_id: id });
       expect(gone).toMatchObject({ error: { code: 'previous_response_not_found' } });
     }
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('with input for the one after that, which is given back', async () => {
@@ -292,7 +264,7 @@ describe('an engine that is killed while it answers what steered a response', ()
     expect(ends().map(({ type }) => type)).toEqual(['response.incomplete', 'response.failed']);
     await expectBooked(ends()[1], successor);
     await expectGoesOn(id, other(asked));
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 });
 
@@ -340,7 +312,7 @@ describe('a response that is interrupted as its engine dies', () => {
     const { parts } = await booked(played.folder, ended);
     expect(parts.reduce((total, { tokens }) => total + tokens.output, 0)).toBe(usage?.output_tokens);
     await expectGoesOn(accepted ? id : parent, other(asked));
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 });
 
@@ -374,7 +346,7 @@ describe('a response whose client answers its calls while it runs', () => {
     });
     await expectBooked(ends()[0], asked, second);
     await expectGoesOn(id, other(asked));
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('ends as failed with all that it has when the engine dies behind them', async () => {
@@ -392,7 +364,7 @@ describe('a response whose client answers its calls while it runs', () => {
     await expectBooked(ends()[0], asked, second);
     const [gone] = await client.create({ model, input: 'more', previous_response_id: id });
     expect(gone).toMatchObject({ error: { code: 'previous_response_not_found' } });
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 
   it('ends as failed when the engine dies as they are given', async () => {
@@ -411,6 +383,6 @@ describe('a response whose client answers its calls while it runs', () => {
     });
     await expectBooked(ends()[0], asked);
     expect(pair.hasMore).toBe(false);
-    expectOneEndEach();
+    expectOneEndEach(client.events);
   });
 });

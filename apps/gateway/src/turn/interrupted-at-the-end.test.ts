@@ -14,7 +14,7 @@ async function ending(dies: boolean, steps: number, act: (control: ResponseContr
   let control: ResponseControl | undefined;
   let acted: Promise<unknown> | undefined;
   const later = async () => {
-    for (let step = 0; step < steps; step++) await undefined;
+    for (let step = 0; step < steps; step++) await Promise.resolve();
     if (control !== undefined) act(control);
   };
   const engine: EngineClient = {
