@@ -49,9 +49,16 @@ describe('a list of models', () => {
     expect(listedModels({ data })).toEqual([{ id: 'm' }, { id: 'n' }]);
   });
 
-  it.each([undefined, null, 'x', 7, [], {}, { data: {} }, { data: 'x' }])('is none: %j', (body) => {
-    expect(listedModels(body)).toBeUndefined();
+  it('of an Ollama without models is an empty one', () => {
+    expect(listedModels({ object: 'list', data: null })).toEqual([]);
   });
+
+  it.each([undefined, null, 'x', 7, [], {}, { data: {} }, { data: 'x' }, { data: null }])(
+    'is none: %j',
+    (body) => {
+      expect(listedModels(body)).toBeUndefined();
+    },
+  );
 
   it('of any length is read to a limit', () => {
     const data = Array.from({ length: 5_000 }, (_, index) => ({ id: `m${index}` }));

@@ -17,7 +17,9 @@ const WRITES_NOTHING = /embed|rerank/i;
 
 /** What an engine lists; undefined when that is no list of models. Entries that make no sense are passed over. */
 export function listedModels(body: unknown): ListedModel[] | undefined {
-  const data = fieldsOf(body)?.['data'];
+  const { object, data } = fieldsOf(body) ?? {};
+  // Ollama without any models.
+  if (object === 'list' && data === null) return [];
   if (!Array.isArray(data)) return undefined;
   return data
     .slice(0, MAX_MODELS)

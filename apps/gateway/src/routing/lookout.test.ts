@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { WatchedEngine, type ListedModel } from '@turnpike/routing';
 import type { ModelsAnswer } from './ask-models.js';
 import { Lookout } from './lookout.js';
@@ -101,5 +101,35 @@ describe('an engine', () => {
     stopped.stop();
     await stopped.look();
     expect([listed, engine.standing]).toEqual([[], 'ready']);
+  });
+});
+
+describe('an engine that a request has found to be another', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('is asked soon, once, and not before its circuit lets a request through', async () => {
+    const { lookout: started, listed, engine } = lookout(true, LIST, LIST, LIST, LIST);
+    await started.start();
+    started.doubt();
+    await jest.advanceTimersByTimeAsync(500);
+    started.doubt();
+    await jest.advanceTimersByTimeAsync(499);
+    expect(listed).toHaveLength(1);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(listed).toHaveLength(2);
+    await jest.advanceTimersByTimeAsync(14_999);
+    expect(listed).toHaveLength(2);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(listed).toHaveLength(3);
+    engine.learn({ kind: 'unreachable' });
+    started.doubt();
+    await jest.advanceTimersByTimeAsync(1_009);
+    expect(listed).toHaveLength(3);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(listed).toHaveLength(4);
+    started.stop();
+    started.doubt();
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -19,6 +19,8 @@ export interface LookoutOptions {
 /** How often an engine is asked that answers, and one that did not answer the last time, in ms. */
 const STEADY_MS = 15_000;
 const UNSURE_MS = 2_000;
+/** How soon an engine is asked of which a request has found that it is not as it was known, in ms. */
+const DOUBTED_MS = 1_000;
 /** How often a place is looked at where nothing was found, at first and at most: each time in vain doubles it. */
 const FIRST_LOOK_MS = 2_000;
 const LONGEST_LOOK_MS = 30_000;
@@ -46,6 +48,11 @@ export class Lookout {
   stop(): void {
     this.#repeating.stop();
     this.#stopped.abort();
+  }
+
+  /** A request has found the engine not as it was known: it is asked soon, once its circuit lets a request through. */
+  doubt(): void {
+    this.#repeating.within(Math.max(DOUBTED_MS, (this.#engine?.waitMs ?? 0) + MARGIN_MS));
   }
 
   /** Looks once; gives the time until it should again, in ms. */

@@ -53,7 +53,8 @@ export class ModelCatalogue implements OnApplicationShutdown {
   readonly #builder = new CatalogueBuilder();
   readonly #question = new ModelsQuestion(ANSWER_MS);
   readonly #listed = new Map<string, readonly ListedModel[]>();
-  #lookouts: readonly Lookout[] = [];
+  /** By the names of the engines that are there, or may be. */
+  #lookouts: ReadonlyMap<string, Lookout> = new Map();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -80,44 +81,47 @@ export class ModelCatalogue implements OnApplicationShutdown {
       question: this.#question,
       onListed: (engine: WatchedEngine, models: readonly ListedModel[]) => this.#take(engine.name, models),
     };
-    this.#lookouts = [
-      ...Object.entries(engines).map(
-        ([name, engine]) =>
-          new Lookout({
-            ...parts,
-            url: engine.url,
-            headers: headersFor(engine),
-            engine: this.#engines.get(name),
-            onFound: () => undefined,
-          }),
-      ),
-      ...places.map(
-        ({ name, port, url }) =>
-          new Lookout({
-            ...parts,
-            url,
-            onFound: (models) => {
-              if (isGateway(models)) return undefined;
-              const engine = this.#engines.add(name, engineSchema.parse({ url }));
-              this.#take(name, models);
-              onFound({ name, port, models: this.#offeredBy(name).map(({ engineModel }) => engineModel) });
-              return engine;
-            },
-          }),
-      ),
-    ];
-    const first = Promise.all(this.#lookouts.map((lookout) => lookout.start()));
+    this.#lookouts = new Map([
+      ...Object.entries(engines).map(([name, engine]): [string, Lookout] => [
+        name,
+        new Lookout({
+          ...parts,
+          url: engine.url,
+          headers: headersFor(engine),
+          engine: this.#engines.get(name),
+          onFound: () => undefined,
+        }),
+      ]),
+      ...places.map(({ name, port, url }): [string, Lookout] => [
+        name,
+        new Lookout({
+          ...parts,
+          url,
+          onFound: (models) => {
+            if (isGateway(models)) return undefined;
+            const engine = this.#engines.add(name, engineSchema.parse({ url }));
+            this.#take(name, models);
+            onFound({ name, port, models: this.#offeredBy(name).map(({ engineModel }) => engineModel) });
+            return engine;
+          },
+        }),
+      ]),
+    ]);
+    this.#engines.onDoubt = (name) => this.#lookouts.get(name)?.doubt();
+    const first = Promise.all([...this.#lookouts.values()].map((lookout) => lookout.start()));
     await Promise.race([first, delay(FIRST_LOOK_MS)]);
   }
 
   onApplicationShutdown(): Promise<void> {
-    for (const lookout of this.#lookouts) lookout.stop();
+    for (const lookout of this.#lookouts.values()) lookout.stop();
     return this.#question.close();
   }
 
   #take(engine: string, models: readonly ListedModel[]): void {
     if (JSON.stringify(this.#listed.get(engine)) === JSON.stringify(models)) return;
     this.#listed.set(engine, models);
+    // Another server may be there, which takes the requests of the one before and answers them in its own way.
+    this.#engines.get(engine).reprobe();
     log.info({ engine, models: models.length }, 'engine lists its models');
     const missing = this.#missing(engine, models);
     if (missing.length > 0) {
