@@ -29,6 +29,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-formats-'));
   writeVocabulary('chatml.json', ['<|im_start|>', '<|im_end|>']);
   writeFileSync(file('good.jinja'), TEMPLATE);
+  writeFileSync(file('tokenizer_config.json'), JSON.stringify({ chat_template: TEMPLATE }));
+  writeFileSync(file('other.json'), '{"chat_template":[]}');
   writeFileSync(file('broken.jinja'), '{% for %}');
   writeFileSync(file('forgetful.jinja'), '{{ messages[-1].content }}<|im_end|>');
 });
@@ -57,6 +59,8 @@ describe('the format of a model', () => {
     expect(format.tokenizer.decode(format.generationPrompt(undefined))).toBe('<|im_start|>assistant\n');
     expect(modelFormat({ ...config })).toBe(format);
     const byTemplate = modelFormat({ ...config, format: 'jinja', template: file('good.jinja') });
+    const inConfig = modelFormat({ ...config, format: 'jinja', template: file('tokenizer_config.json') });
+    expect(inConfig.name).toBe(byTemplate.name);
     expect(byTemplate.name).toMatch(/^jinja-[0-9a-f]{16}\//);
     expect(byTemplate.generationPrompt(undefined)).toEqual(format.generationPrompt(undefined));
     expect(faultsOf(`format: chatml, tokenizer: ${file('chatml.json')}`)).toBe('');
@@ -64,6 +68,16 @@ describe('the format of a model', () => {
 
   it.each([
     ['no tokenizer', () => 'format: qwen3', "models.m.tokenizer: the format 'qwen3' needs"],
+    [
+      'a file beside it',
+      () => `format: qwen3, tokenizer: ${file('tokenizer_config.json')}`,
+      'model: is missing, so this is no tokenizer.json',
+    ],
+    [
+      'a file without a template',
+      () => `format: jinja, tokenizer: ${file('chatml.json')}, template: ${file('other.json')}`,
+      "other.json has no text as 'chat_template'",
+    ],
     ['no such tokenizer', () => `format: qwen3, tokenizer: ${file('none.json')}`, 'models.m.tokenizer: '],
     [
       'a tokenizer of another family',

@@ -10,6 +10,7 @@ import {
   VocabularyError,
   type Format,
 } from '@turnpike/formats';
+import { z, ZodError } from 'zod';
 import type { ModelConfig } from './schema.js';
 
 type FormatConfig = Pick<ModelConfig, 'format' | 'tokenizer' | 'template'>;
@@ -23,6 +24,9 @@ export class FormatFault extends Error {
     super(message);
   }
 }
+
+/** What is read of a tokenizer_config.json. */
+const configTemplate = z.object({ chat_template: z.string() });
 
 /** Formats that need no file: Harmony's vocabulary is built in, and messages have none that we know of. */
 const WITHOUT_FILES = { harmony, chat, responses };
@@ -80,10 +84,14 @@ function vocabulary(path: string) {
   }
 }
 
+/** The template in a file of its own, or in the tokenizer_config.json that most models had it in. */
 function readTemplate(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const text = readFileSync(path, 'utf8');
+    return path.endsWith('.json') ? configTemplate.parse(JSON.parse(text)).chat_template : text;
   } catch (thrown) {
+    if (thrown instanceof ZodError)
+      throw new FormatFault('template', `${path} has no text as 'chat_template'`);
     throw new FormatFault('template', thrown instanceof Error ? thrown.message : String(thrown));
   }
 }

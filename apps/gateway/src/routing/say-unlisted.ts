@@ -29,7 +29,7 @@ export function sayLocked({ name, port }: LoopbackPlace, answer: Unlisted): void
   if (answer.kind !== 'other' || !WANTS_KEY.has(answer.status)) return;
   log.info(
     { port, expected: name, status: answer.status },
-    'what listens there wants a key: an engine is named under engines, with apiKeyEnv',
+    'what listens there wants a key: if it is an engine, name it under engines, with apiKeyEnv',
   );
 }
 
