@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -30,6 +30,13 @@ beforeAll(() => {
   writeVocabulary('chatml.json', ['<|im_start|>', '<|im_end|>']);
   writeFileSync(file('good.jinja'), TEMPLATE);
   writeFileSync(file('tokenizer_config.json'), JSON.stringify({ chat_template: TEMPLATE }));
+  writeFileSync(file('named.jinja'), `{{ bos_token }}${TEMPLATE}`);
+  for (const name of ['bare', 'whole']) {
+    mkdirSync(file(name));
+    writeVocabulary(`${name}/tokenizer.json`, ['<|im_start|>', '<|im_end|>', '<s>']);
+  }
+  const special = { bos_token: '<s>', chat_template: `{{ bos_token }}${TEMPLATE}` };
+  writeFileSync(file('whole/tokenizer_config.json'), JSON.stringify(special));
   writeFileSync(file('other.json'), '{"chat_template":[]}');
   writeFileSync(file('broken.jinja'), '{% for %}');
   writeFileSync(file('forgetful.jinja'), '{{ messages[-1].content }}<|im_end|>');
@@ -66,7 +73,23 @@ describe('the format of a model', () => {
     expect(faultsOf(`format: chatml, tokenizer: ${file('chatml.json')}`)).toBe('');
   });
 
+  it('has the special tokens that its template names, from the file beside the vocabulary', () => {
+    for (const template of ['named.jinja', 'whole/tokenizer_config.json']) {
+      const { tokenizer, ...format } = modelFormat({
+        format: 'jinja',
+        tokenizer: file('whole/tokenizer.json'),
+        template: file(template),
+      });
+      expect(format.renderHead({ tools: [] })).toEqual([tokenizer.controlId('<s>')]);
+    }
+  });
+
   it.each([
+    [
+      'special tokens that nothing says',
+      () => `format: jinja, tokenizer: ${file('bare/tokenizer.json')}, template: ${file('named.jinja')}`,
+      'models.m.tokenizer: the chat template writes bos_token, and there is no tokenizer_config.json beside',
+    ],
     ['no tokenizer', () => 'format: qwen3', "models.m.tokenizer: the format 'qwen3' needs"],
     [
       'a file beside it',

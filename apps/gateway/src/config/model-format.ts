@@ -6,9 +6,13 @@ import {
   jinjaFormat,
   MissingControlToken,
   responses,
+  specialTokensIn,
+  specialTokensNamedIn,
+  specialTokensOf,
   tokenizerFromFile,
   VocabularyError,
   type Format,
+  type Tokenizer,
 } from '@turnpike/formats';
 import { z, ZodError } from 'zod';
 import type { ModelConfig } from './schema.js';
@@ -66,13 +70,31 @@ function makeFormat({ format, tokenizer: path, template }: FormatConfig): Format
     if (format !== 'jinja') return familyFormat(format, tokenizer);
     if (template === undefined)
       throw new FormatFault('template', "the format 'jinja' needs the model's chat template");
-    return jinjaFormat({ template: readTemplate(template), tokenizer });
+    return byTemplate(template, tokenizer, path);
   } catch (thrown) {
     if (thrown instanceof FormatFault) throw thrown;
+    if (thrown instanceof VocabularyError) throw new FormatFault('tokenizer', thrown.message);
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     if (thrown instanceof MissingControlToken) throw new FormatFault('format', message);
     throw new FormatFault('template', `the chat template cannot be used: ${message}`);
   }
+}
+
+/** @param vocabularyPath where the tokenizer was read from */
+function byTemplate(path: string, tokenizer: Tokenizer, vocabularyPath: string): Format {
+  const template = readTemplate(path);
+  const [named] = specialTokensNamedIn(template);
+  if (named === undefined) return jinjaFormat({ template, tokenizer });
+  const specialTokens = path.endsWith('.json')
+    ? specialTokensIn(path)
+    : specialTokensOf(vocabularyPath, tokenizer);
+  if (specialTokens === undefined) {
+    throw new FormatFault(
+      'tokenizer',
+      `the chat template writes ${named}, and there is no tokenizer_config.json beside the vocabulary that says which token that is`,
+    );
+  }
+  return jinjaFormat({ template, tokenizer, specialTokens });
 }
 
 function vocabulary(path: string) {
