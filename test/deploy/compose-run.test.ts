@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { SocketClient, terminalOf, type WireEvent } from '../e2e/socket-client.js';
 import { startPostgres, startRedis, type PostgresService, type RedisService } from '../e2e/services.js';
-import { configText, copiedByDockerfile, readCompose, ROOT, type ComposeService } from './compose.js';
+import {
+  configText,
+  copiedByDockerfile,
+  readCompose,
+  ROOT,
+  type ComposeService,
+  type Dashboard,
+} from './compose.js';
 
 const KEY = { authorization: 'Bearer local-development-only' };
 /** Ports of the file that this machine may have in use, and where they are here. */
@@ -202,17 +209,23 @@ describe('the services of docker-compose.yml', () => {
     expect(code).toBe(0);
   });
 
-  it('count what the alarms ask for', async () => {
+  it('count what the alarms and the dashboard ask for', async () => {
     const texts = await Promise.all(
       ['9464', '9465'].map(async (port) => (await fetch(`${url(port)}/metrics`)).text()),
     );
-    const counted = new Set(texts.join('\n').match(/^turnpike_\w+/gm));
+    const names = (pattern: RegExp, text: string) => [...text.matchAll(pattern)].map(([, name = '']) => name);
     const { groups } = parse(configText(compose, 'alarms')) as { groups: { rules: { expr: string }[] }[] };
-    const asked = groups.flatMap(({ rules }) =>
-      rules.flatMap(({ expr }) => expr.match(/turnpike_\w+/g) ?? []),
-    );
-    expect(asked.length).toBeGreaterThan(5);
-    expect([...counted]).toEqual(expect.arrayContaining(asked));
+    const rules = groups
+      .flatMap((group) => group.rules)
+      .flatMap(({ expr }) => names(/(turnpike_\w+)/g, expr));
+    expect(rules.length).toBeGreaterThan(5);
+    expect(names(/^(turnpike_\w+)/gm, texts.join('\n'))).toEqual(expect.arrayContaining(rules));
+    const { panels } = JSON.parse(configText(compose, 'dashboard')) as Dashboard;
+    const queries = panels.flatMap(({ targets = [] }) => targets);
+    const shown = queries.flatMap(({ expr }) => names(/(turnpike_\w+?)(?:_bucket)?\b/g, expr));
+    expect(shown.length).toBeGreaterThan(20);
+    // What has not happened yet has a type, and no value.
+    expect(names(/^# TYPE (turnpike_\w+)/gm, texts.join('\n'))).toEqual(expect.arrayContaining(shown));
     expect(texts.join('\n')).toMatch(/^turnpike_usage_delivery_failing 0$/m);
     expect(texts.join('\n')).toMatch(/^turnpike_usage_jobs\{state="waiting"\} 0$/m);
     expect(texts.join('\n')).toMatch(/^turnpike_dead_letters_open 0$/m);

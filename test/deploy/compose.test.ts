@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { readSettings } from '../../apps/billing/src/settings.js';
 import { configSchema } from '../../apps/gateway/src/config/schema.js';
-import { configText, copiedByDockerfile, readCompose, ROOT } from './compose.js';
+import { configText, copiedByDockerfile, readCompose, ROOT, type Dashboard } from './compose.js';
 
 const compose = readCompose();
 const services = Object.entries(compose.services);
@@ -42,7 +42,7 @@ describe('docker-compose.yml', () => {
     expect(started).toEqual(['gateway', 'billing', 'engine', 'postgres', 'redis']);
     expect(ours.map(([name]) => name)).toEqual(['gateway', 'billing', 'engine']);
     const profiles = services.flatMap(([, service]) => service.profiles ?? []);
-    expect(profiles).toEqual(['vllm', 'llama-cpp', 'metrics']);
+    expect(profiles).toEqual(['vllm', 'llama-cpp', 'metrics', 'metrics']);
     for (const [name, { healthcheck }] of services)
       expect([name, healthcheck?.test[0]]).toEqual([name, 'CMD']);
   });
@@ -101,5 +101,23 @@ describe('docker-compose.yml', () => {
       ['gateway', gateway],
       ['billing', billing],
     ]);
+  });
+
+  it('shows Grafana a dashboard that reads the Prometheus it is told of, panel beside panel', () => {
+    const { datasources } = parse(configText(compose, 'grafana-datasource')) as {
+      datasources: { uid: string; url: string }[];
+    };
+    expect(datasources.map(({ url }) => new URL(url).host)).toEqual(['prometheus:9090']);
+    const { panels } = JSON.parse(configText(compose, 'dashboard')) as Dashboard;
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const read = new Set(
+      panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid)),
+    );
+    expect([...read]).toEqual(datasources.map(({ uid }) => uid));
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(Math.max(...panels.map(({ gridPos }) => gridPos.x + gridPos.w))).toBe(24);
   });
 });

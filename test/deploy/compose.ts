@@ -24,6 +24,17 @@ export interface Compose {
   readonly configs: Readonly<Record<string, { readonly content?: string; readonly file?: string }>>;
 }
 
+/** What is read here of a Grafana dashboard. */
+export interface Dashboard {
+  readonly uid: string;
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly targets?: readonly { readonly datasource: { readonly uid: string }; readonly expr: string }[];
+  }[];
+}
+
 /** `docker-compose.yml`, with its merges done. */
 export function readCompose(): Compose {
   return parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true }) as Compose;

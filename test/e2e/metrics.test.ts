@@ -19,6 +19,8 @@ describe('metrics', () => {
     const text = await (await fetch(url)).text();
     expect(text).toContain('turnpike_turns_total{model="sim",transport="http",status="completed"} 1\n');
     expect(text).toContain(`turnpike_tokens_total{model="sim",kind="input"} ${usage.input_tokens}\n`);
+    for (const until of ['engine_asked', 'first_token', 'end'])
+      expect(text).toContain(`turnpike_turn_seconds_count{transport="http",until="${until}"} 1\n`);
     expect(text).not.toContain('nobody counts');
     expect((await fetch(`${app.url}/metrics`)).status).toBe(404);
   });

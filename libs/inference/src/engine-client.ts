@@ -37,8 +37,8 @@ export interface GenerateRequest {
 
 /** An image as an engine gets it. */
 export interface EngineImage {
-  /** A data: URL in base64 that needs no escaping in JSON. */
-  readonly url: string;
+  /** A data: URL in base64 that needs no escaping in JSON, as its bytes: not to be written to. */
+  readonly url: Buffer;
   /** How closely the client wants it looked at; engines may ignore it. */
   readonly detail?: ImageDetail | undefined;
 }

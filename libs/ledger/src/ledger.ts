@@ -175,6 +175,15 @@ export class Ledger {
     return rows.map(({ account, entries, balance }) => ({ account, entries, balance: BigInt(balance) }));
   }
 
+  /** Whether anything was ever booked for a tenant. */
+  async hasAccount(tenant: string): Promise<boolean> {
+    const query = this.#db
+      .selectFrom('ledger_balances')
+      .select('account')
+      .where('account', '=', ACCOUNT.tenant(tenant));
+    return (await query.executeTakeFirst()) !== undefined;
+  }
+
   /** What a tenant owes, in nano-dollars. */
   async owed(tenant: string): Promise<bigint> {
     const account = ACCOUNT.tenant(tenant);

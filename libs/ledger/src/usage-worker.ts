@@ -26,15 +26,14 @@ export class UsageWorker {
   readonly #worker: Worker<UsageJob>;
   readonly #redis: Redis;
   readonly #options: UsageWorkerOptions;
+  /** Why the last job was not booked. */
   #failure: Error | undefined;
+  /** What ended the worker's own connection, until there is another. */
+  #lost: Error | undefined;
 
   constructor(options: UsageWorkerOptions) {
     this.#options = options;
-    const failed = (error: Error) => {
-      this.#failure = error;
-      options.onError(error);
-    };
-    this.#redis = connect(options.url, CONSUMER, failed);
+    this.#redis = connect(options.url, CONSUMER, options.onError);
     this.#worker = new Worker<UsageJob>(USAGE_QUEUE, (job) => this.#process(job), {
       connection: this.#redis,
       concurrency: options.concurrency ?? CONCURRENCY,
@@ -45,9 +44,16 @@ export class UsageWorker {
       maxStalledCount: 1_000_000,
       settings: { backoffStrategy: (attempt = 1) => backOff(attempt) },
     });
-    this.#worker.on('error', failed);
-    this.#worker.on('failed', (_job, error) => failed(error));
-    this.#worker.on('completed', () => (this.#failure = undefined));
+    this.#worker.on('error', (error) => {
+      this.#lost = error;
+      options.onError(error);
+    });
+    this.#worker.on('ready', () => (this.#lost = undefined));
+    this.#worker.on('failed', (_job, error) => {
+      this.#failure = error;
+      options.onError(error);
+    });
+    this.#worker.on('completed', () => (this.#failure = this.#lost = undefined));
   }
 
   /**
@@ -62,7 +68,7 @@ export class UsageWorker {
       return (thrown as Error).message;
     }
     if (!this.#worker.isRunning()) return 'the worker has stopped';
-    return this.#failure?.message;
+    return (this.#lost ?? this.#failure)?.message;
   }
 
   /** Finishes what it is at. */

@@ -14,6 +14,11 @@ describe('TurnLifecycle', () => {
       expect(turn.state).toBe(to);
     }
     expect(turn.isTerminal).toBe(true);
+    expect([...turn.reached].slice(0, 3)).toEqual([
+      ['received', 0],
+      ['admitted', 0.5],
+      ['held', 1],
+    ]);
     expect(turn.trace).toBe(
       'received admitted+0.5 held+1.0 dispatched+1.5 streaming+2.0 completed+2.5 settled+3.0',
     );

@@ -49,8 +49,8 @@ requireSoundStates(TURN_STATES);
 export class TurnLifecycle {
   readonly #now: () => number;
   readonly #startedAt: number;
+  readonly #reached = new Map<TurnState, number>([[TURN_STATES.start, 0]]);
   #state: TurnState = TURN_STATES.start;
-  #trace: string = TURN_STATES.start;
 
   /** @param now a clock in milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -67,9 +67,15 @@ export class TurnLifecycle {
     return TURN_STATES.terminal.includes(this.#state);
   }
 
-  /** The states so far, each with the milliseconds since the turn was received: `received admitted+0.4 dispatched+1.9`. */
+  /** The states so far, in their order, each with the milliseconds since the turn was received. */
+  get reached(): ReadonlyMap<TurnState, number> {
+    return this.#reached;
+  }
+
+  /** The same as text: `received admitted+0.4 dispatched+1.9`. */
   get trace(): string {
-    return this.#trace;
+    const moves = [...this.#reached].slice(1).map(([state, ms]) => ` ${state}+${ms.toFixed(1)}`);
+    return TURN_STATES.start + moves.join('');
   }
 
   /** @throws Error when the table does not allow the move */
@@ -78,6 +84,6 @@ export class TurnLifecycle {
       throw new Error(`A turn cannot go from '${this.#state}' to '${to}'.`);
     }
     this.#state = to;
-    this.#trace += ` ${to}+${(this.#now() - this.#startedAt).toFixed(1)}`;
+    this.#reached.set(to, this.#now() - this.#startedAt);
   }
 }

@@ -1,3 +1,4 @@
+import { isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -160,7 +161,6 @@ function secondsOf(text: string): number {
 /** Seconds since the epoch. */
 function whenOf(text: string, now: number): number {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return Math.floor(now / 1000) + secondsOf(text);
-  const day = Date.parse(`${text}T00:00:00Z`);
-  if (Number.isNaN(day)) throw new Error(`'${text}' is no day`);
-  return day / 1000 + (UNIT_SECONDS['d'] ?? 0);
+  if (!isDay(text)) throw new Error(`'${text}' is no day`);
+  return Date.parse(`${text}T00:00:00Z`) / 1000 + (UNIT_SECONDS['d'] ?? 0);
 }

@@ -35,6 +35,7 @@ describe('what is asked of the accounts', () => {
     [['reconcile', 'now'], 'Unexpected argument'],
     [['invoice', '--tenant'], "'--tenant <value>' argument missing"],
     [['invoice', '--from', '2026-02-30'], '--from is no day, as 2026-01-31'],
+    [['invoice', '--to', '2027-02-29'], '--to is no day, as 2026-01-31'],
     [['invoice', '--to', 'yesterday'], '--to is no day, as 2026-01-31'],
   ])('is refused where it cannot be understood: %j', (args, message) => {
     expect(() => parseAccountsArguments(args)).toThrow(ConfigError);

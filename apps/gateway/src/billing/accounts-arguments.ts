@@ -1,3 +1,4 @@
+import { isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -11,11 +12,13 @@ Usage: npm run reconcile -- [--config FILE] [--json FILE]
          of this month, unless days are given
        npm run rerate -- --from DAY --to DAY --reason TEXT --author NAME [--tenant NAME] [--version NAME]
          books what turns cost by the price book now, where it differs, as corrections
+       npm run decide -- --kind KIND --tenant NAME --usd AMOUNT --id ID --reason TEXT --author NAME [--response ID]
+         books a payment, a refund or a write_off; the same --id of a kind is booked once
 
 Days are those of UTC, as 2026-01-31, and both count. The exit code is 1 when something is unexplained.
 `;
 
-const COMMANDS = ['reconcile', 'invoice', 'rerate'] as const;
+const COMMANDS = ['reconcile', 'invoice', 'rerate', 'decide'] as const;
 const OPTIONS = {
   config: { type: 'string' },
   json: { type: 'string' },
@@ -27,6 +30,10 @@ const OPTIONS = {
   reason: { type: 'string' },
   author: { type: 'string' },
   version: { type: 'string' },
+  kind: { type: 'string' },
+  usd: { type: 'string' },
+  id: { type: 'string' },
+  response: { type: 'string' },
   csv: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
@@ -70,11 +77,6 @@ function optionsOf(args: string[]) {
   } catch (thrown) {
     throw misread((thrown as Error).message);
   }
-}
-
-function isDay(text: string): boolean {
-  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
 }
 
 function misread(message: string): ConfigError {

@@ -186,9 +186,15 @@ export class TurnRun {
     this.#lifecycle.move(isBilled ? 'settled' : 'abandoned');
     const { response } = assembler;
     const prefix = prefixBehind(beginning.base?.artifacts, chain?.artifacts);
-    const finished = { turn, response, transport: transportOf(this.#input), prefix };
+    const finished = {
+      turn,
+      response,
+      transport: transportOf(this.#input),
+      lifecycle: this.#lifecycle,
+      prefix,
+    };
     countTurn(finished);
-    logTurn({ ...finished, engine: this.#route?.engine.name, lifecycle: this.#lifecycle, failure });
+    logTurn({ ...finished, engine: this.#route?.engine.name, failure });
     return {
       response,
       failure,
