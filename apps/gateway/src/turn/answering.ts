@@ -99,7 +99,9 @@ export class Answering {
       const summary = this.#parts.money.used('compaction');
       const usage =
         this.#usage.total_tokens === 0
-          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, undefined)
+          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, {
+              cachedTokens: summary?.cached,
+            })
           : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
       const refusal = await chain.refusal();
