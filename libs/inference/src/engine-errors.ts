@@ -26,6 +26,21 @@ const CONTEXT_OVERFLOW = new RegExp(
  */
 const NO_SUCH_MODEL = /model/i;
 
+/**
+ * How engines word ids that they do not have. vLLM: "out of vocabulary"; llama-server: "invalid tokens"; SGLang: "vocab size".
+ * Ids come from here alone, so it is the configuration that is at fault.
+ */
+const FOREIGN_IDS = /out of vocabulary|contains invalid tokens|vocab(?:ulary)?[ _]size/i;
+
+/** What statuses mean that tell of a configuration at fault, for who reads the log. */
+const HINTS: Readonly<Record<number, string>> = {
+  401: ': it wants a key, or another one (apiKeyEnv)',
+  403: ': it wants a key, or another one (apiKeyEnv)',
+  404: ': its url or the name of the model there (engineModel) is wrong',
+};
+const FOREIGN_IDS_HINT =
+  ": it does not know ids of the prompt, so the model's format or tokenizer is another one's";
+
 /** Statuses that blame the request, and not the engine or its address. */
 const REFUSALS = new Set([400, 413, 422]);
 
@@ -42,7 +57,9 @@ const MAX_RETRY_SECONDS = 300;
  *   they say nothing of how it is
  */
 export function errorOfBody(status: number, body: string, retryAfter?: string): ApiError {
-  const cause = new Error(`the engine answered with status ${status}`);
+  const isForeign = REFUSALS.has(status) && FOREIGN_IDS.test(body);
+  const hint = isForeign ? FOREIGN_IDS_HINT : (HINTS[status] ?? '');
+  const cause = new Error(`the engine answered with status ${status}${hint}`);
   // An overloaded server may as well speak of its context; one that is asked for too much does not say so by 5xx.
   if (status < 500 && status !== 429 && CONTEXT_OVERFLOW.test(body)) {
     return new ApiError('context_length_exceeded', { param: 'input', cause });

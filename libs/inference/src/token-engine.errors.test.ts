@@ -60,6 +60,25 @@ describe('failures of the engine', () => {
   });
 
   it.each([
+    [400, '{"error":{"message":"Token id 200006 is out of vocabulary"}}', /format or tokenizer/],
+    [400, '{"error":{"message":"Prompt contains invalid tokens"}}', /format or tokenizer/],
+    [
+      400,
+      '{"error":{"message":"The input_ids contains values greater than the vocab size (9)"}}',
+      /tokenizer/,
+    ],
+    [400, '{"error":{"message":"no"}}', /status 400$/],
+    [401, '{}', /status 401: .*apiKeyEnv/],
+    [404, '{"error":{"message":"The model `m` does not exist."}}', /status 404: .*engineModel/],
+  ])('tells who runs it what to change: %i %s', async (status, body, why) => {
+    const { client } = await setUp(({ response }) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+    const { error } = await drain(client);
+    expect((error as { cause: Error }).cause.message).toMatch(why);
+  });
+
+  it.each([
     "This model's maximum context length is 10 tokens. However, you requested 12 tokens.",
     'The decoder prompt (length 9) is longer than the maximum model length of 5.',
     "The input (9 tokens) is longer than the model's context length (5 tokens).",

@@ -16,7 +16,12 @@ describe('a list of models', () => {
     [
       'llama-server',
       { id: 'm.gguf', owned_by: 'llamacpp', meta: { vocab_type: 2, n_vocab: 1, n_ctx_train: 8192 } },
-      { id: 'm.gguf', ownedBy: 'llamacpp', contextTokens: 8192 },
+      { id: 'm.gguf', ownedBy: 'llamacpp', trainedTokens: 8192 },
+    ],
+    [
+      'llama-server that says what it was started with',
+      { id: 'm.gguf', owned_by: 'llamacpp', meta: { n_ctx: 4096, n_ctx_train: 8192 } },
+      { id: 'm.gguf', ownedBy: 'llamacpp', contextTokens: 4096, trainedTokens: 8192 },
     ],
     [
       'Ollama',

@@ -14,7 +14,12 @@ export interface LookoutOptions {
   readonly onFound: (models: readonly ListedModel[]) => WatchedEngine | undefined;
   /** Told whenever the engine says which models it has. */
   readonly onListed: (engine: WatchedEngine, models: readonly ListedModel[]) => void;
+  /** Told when there is another answer than a list, once for as long as it stays the same. */
+  readonly onUnlisted: (answer: Unlisted) => void;
 }
+
+/** What is no list of models. */
+export type Unlisted = Exclude<ModelsAnswer, { readonly kind: 'list' }>;
 
 /** How often an engine is asked that answers, and one that did not answer the last time, in ms. */
 const STEADY_MS = 15_000;
@@ -34,6 +39,8 @@ export class Lookout {
   readonly #repeating = new Repeating(() => this.look());
   #engine: WatchedEngine | undefined;
   #inVain = 0;
+  /** The last answer, if that was no list. */
+  #unlisted: string | undefined;
 
   constructor(options: LookoutOptions) {
     this.#options = options;
@@ -60,6 +67,7 @@ export class Lookout {
     const { question, onFound, onListed } = this.#options;
     const answer = await question.ask(this.#options, this.#stopped.signal);
     if (this.#stopped.signal.aborted) return STEADY_MS;
+    this.#tell(answer);
     if (answer.kind === 'list') this.#engine ??= onFound(answer.models);
     const engine = this.#engine;
     if (engine === undefined) {
@@ -70,6 +78,12 @@ export class Lookout {
     if (answer.kind === 'list') onListed(engine, answer.models);
     if (answer.kind === 'list' || answer.kind === 'other') return STEADY_MS;
     return answer.kind === 'unreachable' ? engine.waitMs + MARGIN_MS : UNSURE_MS;
+  }
+
+  #tell(answer: ModelsAnswer): void {
+    const before = this.#unlisted;
+    this.#unlisted = answer.kind === 'list' ? undefined : JSON.stringify(answer);
+    if (answer.kind !== 'list' && this.#unlisted !== before) this.#options.onUnlisted(answer);
   }
 }
 
