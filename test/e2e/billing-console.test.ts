@@ -418,6 +418,7 @@ describe('the queue', () => {
     await redis.kill();
     await until(async () => !(await health()).queue.startsWith('ok'));
     expect((await health()).status).toBe('ok');
+    expect((await asKey('operator', 'reconciliation')).status).toBe(503);
     await redis.start();
     // Although there is nothing to book yet.
     await until(async () => (await health()).queue === 'ok');

@@ -18,6 +18,7 @@ import {
   type UsageSum,
 } from '@turnpike/ledger';
 import { ApiError, quotable } from '@turnpike/protocol';
+import { isUnreachable } from '@turnpike/storage';
 import { hasControls } from './controls.js';
 import type { Actor } from './http/actors.js';
 import { QueueService } from './queue/queue.service.js';
@@ -114,6 +115,7 @@ export class BillingQueries {
     try {
       isDone = await this.deadLetters.retry(id, resolution);
     } catch (thrown) {
+      if (isUnreachable(thrown)) throw thrown;
       const message = `It still cannot be booked: ${(thrown as Error).message}`;
       throw new ApiError('invalid_value', { param: 'id', message, cause: thrown });
     }

@@ -126,17 +126,20 @@ async function invoice(ledger: Ledger, asked: AccountsArguments): Promise<number
 
 async function rerateTurns(ledger: Ledger, config: Config, asked: AccountsArguments): Promise<number> {
   const names = new ModelNames(config.models);
+  const prices = pricesOf(config);
+  const version = asked.text('version');
+  if (version !== undefined && !prices.hasVersion(version)) {
+    throw new ConfigError(`--version: the price book has no version '${version}'`);
+  }
   const { turns, corrected, difference } = await rerate(ledger, {
-    prices: pricesOf(config),
+    prices,
     modelOf: (name) => names.modelOf(name),
-    version: asked.text('version'),
+    version,
     tenant: asked.text('tenant'),
     from: asked.required('from'),
     to: asked.required('to'),
     reason: asked.required('reason'),
     author: asked.required('author'),
-  }).catch((thrown: unknown) => {
-    throw thrown instanceof RangeError ? new CommandError(thrown.message) : thrown;
   });
   return say(`turns=${turns} corrected=${corrected} difference_usd=${dollars(difference)}\n`);
 }

@@ -30,10 +30,6 @@ const PAGE = 500;
  * run finds nothing to correct.
  */
 export async function rerate(ledger: Ledger, options: RerateOptions): Promise<Rerated> {
-  const { prices, version } = options;
-  if (version !== undefined && !prices.versions.includes(version)) {
-    throw new RangeError(`the price book has no version '${version}': it has ${prices.versions.join(', ')}`);
-  }
   let turns = 0;
   let corrected = 0;
   let difference = 0n;

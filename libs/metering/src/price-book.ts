@@ -119,11 +119,6 @@ export class PriceBook {
     return new PriceBook(versions);
   }
 
-  /** Names of its versions, the latest first. */
-  get versions(): readonly string[] {
-    return this.#versions.map(({ version }) => version);
-  }
-
   /** Models that have a price in any version. */
   get models(): ReadonlySet<string> {
     return new Set(this.#versions.flatMap(({ models }) => [...models.keys()]));
@@ -136,6 +131,11 @@ export class PriceBook {
    */
   ratesAt(model: string, at: number): Rates | undefined {
     return this.#versions.find(({ from }) => from <= at)?.models.get(model);
+  }
+
+  /** Whether there is a version of that name. */
+  hasVersion(version: string): boolean {
+    return this.#versions.some((each) => each.version === version);
   }
 
   /** What a model costs in a version; undefined when there is none or it has no price for it. */

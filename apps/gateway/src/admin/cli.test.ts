@@ -21,3 +21,12 @@ describe('--expires', () => {
     expect(() => at(text)).toThrow(text);
   });
 });
+
+it.each([
+  [['keys', 'rotate', 'key_1', '--expires', '90d'], "'keys rotate' takes no --expires"],
+  [['keys', 'create', '--tenant', 't', '--name', 'n', '--grace', '3h'], "'keys create' takes no --grace"],
+  [['tenants', 'list', '--tenant', 't'], "'tenants list' takes no --tenant"],
+  [['budgets', 'delete', 'bud_1', '--shadow'], "'budgets delete' takes no --shadow"],
+])('%j says what it would not look at', (args, message) => {
+  expect(() => parseAdminArguments(args, NOW)).toThrow(message);
+});

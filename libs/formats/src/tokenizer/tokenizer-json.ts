@@ -69,6 +69,9 @@ function parse(path: string): Parsed {
   } catch (error) {
     throw new VocabularyError(path, undefined, error instanceof Error ? error.message : String(error));
   }
+  // Beside it lie tokenizer_config.json, vocab.json and others.
+  if (typeof json !== 'object' || json === null || !('model' in json))
+    throw new VocabularyError(path, 'model', 'is missing, so this is no tokenizer.json');
   const parsed = tokenizerFile.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
