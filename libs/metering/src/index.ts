@@ -19,7 +19,7 @@ export {
   UnfitRedis,
 } from './queue/redis.js';
 export { UsageQueue, type UsageQueueOptions } from './queue/usage-queue.js';
-export { Relay, type RelayOptions, type UsageSink } from './relay.js';
+export { Relay, type RelayOptions } from './relay.js';
 export type { MeteredTurn } from './metered-turn.js';
 export { TurnMeter, type Dispatch, type TurnEnd } from './turn-meter.js';
 export {
@@ -33,6 +33,7 @@ export {
   type UsagePart,
   type UsageRecord,
 } from './usage-record.js';
+export type { UsageSink } from './usage-sink.js';
 export {
   dayOf,
   isDay,

@@ -1,6 +1,6 @@
 import type { LogPosition } from '@turnpike/append-log';
 import type { JournalReader } from './journal/reader.js';
-import type { UsageSink } from './relay.js';
+import type { UsageSink } from './usage-sink.js';
 
 /** What was delivered in one go, by where it stands in its journal. */
 interface SentBatch {

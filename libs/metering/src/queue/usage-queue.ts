@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { UsageSink } from '../relay.js';
 import type { UsageRecord } from '../usage-record.js';
+import type { UsageSink } from '../usage-sink.js';
 import { responsesIn, USAGE_QUEUE, usageJobId, type UsageJob } from './job.js';
 import { connect, PRODUCER, requireNoEviction } from './redis.js';
 

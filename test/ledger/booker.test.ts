@@ -1,17 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
+import { Booker, type DeadLetters, type Ledger } from '@turnpike/ledger';
 import type { UsageRecord } from '@turnpike/metering';
-import { settlement } from '../../metering/src/testing/settlement.js';
-import { Booker } from './booker.js';
-import type { DeadLetters, NewDeadLetter } from './dead-letters.js';
-import type { Ledger } from './ledger.js';
+import { usageRecord } from './records.js';
 
-const record = (id: string): UsageRecord => ({ ...settlement(id), journal: 'j', settleSequence: 1 });
 const coded = (code: string | undefined, message = 'no') => Object.assign(new Error(message), { code });
 
 /** Books three records, of which the database answers the second, and every batch with it, so. */
 async function bookWith(answer: Error) {
   const booked: string[] = [];
-  const letters: NewDeadLetter[] = [];
+  const buried: unknown[] = [];
   const ledger = {
     book(records: readonly UsageRecord[]) {
       if (records.some(({ id }) => id === 'odd')) return Promise.reject(answer);
@@ -20,14 +17,14 @@ async function bookWith(answer: Error) {
     },
   } as unknown as Ledger;
   const deadLetters = {
-    add: (letter: NewDeadLetter) => Promise.resolve(void letters.push(letter)),
+    add: ({ payload }: { payload: UsageRecord }) => Promise.resolve(void buried.push(payload.id)),
   } as unknown as DeadLetters;
-  const records = ['a', 'odd', 'b'].map(record);
+  const records = ['a', 'odd', 'b'].map((id) => usageRecord(id));
   const thrown = await new Booker(ledger, deadLetters).book(records, 'job').then(
     () => undefined,
     (error: unknown) => error,
   );
-  return { thrown, booked, buried: letters.map(({ payload }) => (payload as UsageRecord).id) };
+  return { thrown, booked, buried };
 }
 
 describe('a batch that the database does not take', () => {
