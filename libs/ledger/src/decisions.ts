@@ -1,7 +1,8 @@
 import { dollars, NANO_PER_DOLLAR, scaled } from '@turnpike/metering';
 import { ApiError, quotable } from '@turnpike/protocol';
+import { sql } from 'kysely';
 import { ACCOUNT } from './accounts.js';
-import { chargedFor, type Decision, type Ledger } from './ledger.js';
+import type { Decision, Ledger } from './ledger.js';
 
 export const DECISION_KINDS = [
   'refund',
@@ -44,14 +45,10 @@ export async function bookDecision(
   if (!(await ledger.hasAccount(tenant)) && !(await isTenant(tenant))) {
     throw invalid('tenant', `There is no tenant '${quotable(tenant)}'.`);
   }
-  const requireLeft = async () => {
-    if (responseId !== undefined) await requireCharge(ledger, { tenant, responseId, id, kind, amount });
-  };
-  await requireLeft();
+  if (responseId !== undefined) await requireCharge(ledger, { tenant, responseId, id, kind, amount });
   const booked = await ledger.decide({ ...decision, amount }).catch(async (thrown: unknown) => {
     // Of two that come at once one is refused by the database.
     if (await isSame(ledger, { ...decision, amount })) return false;
-    await requireLeft();
     throw thrown;
   });
   if (!booked && !(await isSame(ledger, { ...decision, amount }))) {
@@ -115,15 +112,25 @@ function amountOf(value: unknown): bigint {
 /** Of a response no more is given back than it has come to, with its corrections, and what was given back before. */
 async function requireCharge(
   { db }: Ledger,
-  { tenant, responseId, id, kind, amount }: Omit<Decision, 'author' | 'reason'> & { responseId: string },
+  { tenant, responseId, id, kind, amount }: Omit<Decision, 'author' | 'reason'>,
 ): Promise<void> {
-  // Asked for again, it is no second one.
-  const charged = await chargedFor(db, tenant, responseId, `${kind}:${id}`);
-  if (charged === undefined) {
+  const { charged } = await db
+    .selectFrom('ledger_transactions')
+    .innerJoin('ledger_entries', 'transaction_id', 'id')
+    .select(sql<string | null>`cast(sum(amount) as text)`.as('charged'))
+    .where('response_id', '=', responseId ?? '')
+    .where('account', '=', ACCOUNT.tenant(tenant))
+    // Asked for again, it is no second one.
+    .where('id', '<>', `${kind}:${id}`)
+    .executeTakeFirstOrThrow();
+  if (charged === null) {
     throw invalid('response_id', `'${quotable(tenant)}' was charged for no response of that id.`);
   }
-  if (amount > charged) {
-    throw invalid('amount_usd', `'amount_usd' is more than the response has come to: ${dollars(charged)}.`);
+  if (amount > BigInt(charged)) {
+    throw invalid(
+      'amount_usd',
+      `'amount_usd' is more than the response has come to: ${dollars(BigInt(charged))}.`,
+    );
   }
 }
 
