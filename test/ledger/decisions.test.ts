@@ -44,6 +44,16 @@ describe.each(KINDS)('a decision on %s', (kind) => {
     expect(await ledger.verify()).toEqual([]);
   });
 
+  it('gives back no more of a response than it has come to, however many come at once', async () => {
+    const amount_usd = '0.00002';
+    const done = await Promise.allSettled(
+      ['a', 'b', 'c', 'd'].map((id) => decide({ ...REFUND, id, response_id: 'r1', amount_usd })),
+    );
+    expect(done.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await ledger.owed('t')).toBe(0n);
+    expect(await ledger.verify()).toEqual([]);
+  });
+
   it('gives back no more of a response than it has come to', async () => {
     const of = { ...REFUND, response_id: 'r1' };
     expect(await decide(of)).toMatchObject({ booked: true, responseId: 'r1' });

@@ -1,8 +1,7 @@
 import { dollars, NANO_PER_DOLLAR, scaled } from '@turnpike/metering';
 import { ApiError, quotable } from '@turnpike/protocol';
-import { sql } from 'kysely';
 import { ACCOUNT } from './accounts.js';
-import type { Decision, Ledger } from './ledger.js';
+import { ExceedsCharge, type Decision, type Ledger } from './ledger.js';
 
 export const DECISION_KINDS = [
   'refund',
@@ -45,11 +44,13 @@ export async function bookDecision(
   if (!(await ledger.hasAccount(tenant)) && !(await isTenant(tenant))) {
     throw invalid('tenant', `There is no tenant '${quotable(tenant)}'.`);
   }
-  if (responseId !== undefined) await requireCharge(ledger, { tenant, responseId, id, kind, amount });
+  if (responseId !== undefined) await requireUsage(ledger, tenant, responseId);
   const booked = await ledger.decide({ ...decision, amount }).catch(async (thrown: unknown) => {
     // Of two that come at once one is refused by the database.
     if (await isSame(ledger, { ...decision, amount })) return false;
-    throw thrown;
+    if (!(thrown instanceof ExceedsCharge)) throw thrown;
+    const charged = dollars(thrown.charged);
+    throw invalid('amount_usd', `'amount_usd' is more than the response has come to: ${charged}.`);
   });
   if (!booked && !(await isSame(ledger, { ...decision, amount }))) {
     throw invalid('id', `There is another ${kind} '${quotable(id)}' already.`);
@@ -109,28 +110,15 @@ function amountOf(value: unknown): bigint {
   return amount;
 }
 
-/** Of a response no more is given back than it has come to, with its corrections, and what was given back before. */
-async function requireCharge(
-  { db }: Ledger,
-  { tenant, responseId, id, kind, amount }: Omit<Decision, 'author' | 'reason'>,
-): Promise<void> {
-  const { charged } = await db
-    .selectFrom('ledger_transactions')
-    .innerJoin('ledger_entries', 'transaction_id', 'id')
-    .select(sql<string | null>`cast(sum(amount) as text)`.as('charged'))
-    .where('response_id', '=', responseId ?? '')
-    .where('account', '=', ACCOUNT.tenant(tenant))
-    // Asked for again, it is no second one.
-    .where('id', '<>', `${kind}:${id}`)
-    .executeTakeFirstOrThrow();
-  if (charged === null) {
+async function requireUsage({ db }: Ledger, tenant: string, responseId: string): Promise<void> {
+  const row = await db
+    .selectFrom('ledger_usage')
+    .select('response_id')
+    .where('response_id', '=', responseId)
+    .where('tenant', '=', tenant)
+    .executeTakeFirst();
+  if (row === undefined) {
     throw invalid('response_id', `'${quotable(tenant)}' was charged for no response of that id.`);
-  }
-  if (amount > BigInt(charged)) {
-    throw invalid(
-      'amount_usd',
-      `'amount_usd' is more than the response has come to: ${dollars(BigInt(charged))}.`,
-    );
   }
 }
 
