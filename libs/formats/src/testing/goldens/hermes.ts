@@ -111,4 +111,47 @@ export const hermesGoldens: readonly Golden[] = [
       ['commentary (cut)', '{"na'],
     ],
   },
+  {
+    family: 'hermes: tags of the format inside strings',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": "add", "arguments": {"text": "<tool_call>{</tool_call> </think>"}}</tool_call>\n<tool_call>{"name": "add", "arguments": {}}</tool_call>',
+    messages: [
+      ['call add', '{"text": "<tool_call>{</tool_call> </think>"}'],
+      ['call add', '{}'],
+    ],
+  },
+  {
+    family: 'hermes: brackets that are missing or too many, and text behind the object',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": "add", "arguments": {"a": 1}</tool_call>\n<tool_call>{{"name": "add", "arguments": {"a": 2}}}}</tool_call>\n<tool_call>{"name": "add", "arguments": {"a": 3}}\nNow I wait.<|im_end|>',
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['call add', '{"a": 2}'],
+      ['call add', '{"a": 3}'],
+      ['commentary', 'Now I wait.'],
+    ],
+  },
+  {
+    family: 'hermes: arguments as an empty text, beside the name, and names in full',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": " functions.functions.add ", "arguments": ""}</tool_call><tool_call>{"id": 1, "name": "functions.add", "a": {"b": "}"}, "text": "x"}</tool_call>',
+    messages: [
+      ['call add', '{}'],
+      ['call add', '{"a":{"b": "}"},"text":"x"}'],
+    ],
+  },
+  {
+    family: 'hermes: reasoning that is begun twice, and an answer about its tags',
+    grammar: hermesGrammar,
+    opened: `${CHATML_OPENED}<think>\n`,
+    needsControls: true,
+    output: '<think>\nHm.</think>\n\nThe `</think>` tag ends what `<think>` begins.<|im_end|>',
+    messages: [
+      ['reasoning', 'Hm.'],
+      ['final', 'The `</think>` tag ends what `<think>` begins.'],
+    ],
+  },
 ];
