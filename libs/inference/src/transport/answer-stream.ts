@@ -24,10 +24,10 @@ export async function openBody({ body, headers }: EngineAnswer): Promise<OpenedB
   let first: number | undefined;
   try {
     while (first === undefined) {
-      const { value, done } = await bytes.next();
-      if (done === true) break;
-      read.push(value);
-      first = value.find((byte) => !BLANK.has(byte));
+      const next: IteratorResult<Buffer, unknown> = await bytes.next();
+      if (next.done === true) break;
+      read.push(next.value);
+      first = next.value.find((byte) => !BLANK.has(byte));
     }
   } catch (thrown) {
     await bytes.return?.();
@@ -44,9 +44,9 @@ async function* behind(read: readonly Buffer[], rest: AsyncIterator<Buffer>): As
   try {
     yield* read;
     for (;;) {
-      const { value, done } = await rest.next();
-      if (done === true) return;
-      yield value;
+      const next: IteratorResult<Buffer, unknown> = await rest.next();
+      if (next.done === true) return;
+      yield next.value;
     }
   } finally {
     await rest.return?.();
