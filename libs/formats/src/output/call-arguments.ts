@@ -1,12 +1,14 @@
 import { JsonStringDecoder } from './json-string.js';
 import { firstVisible } from './blank.js';
 
+const NOTHING = 'null';
+
 /**
- * The arguments of a function as clients can read them, over any split: nothing at all is an empty object, and JSON that was
- * written as a JSON string is unwrapped. Anything else is handed on as it was written.
+ * The arguments of a function as clients can read them, over any split: nothing at all, or `null`, is an empty object, and JSON
+ * that was written as a JSON string is unwrapped. Anything else is handed on as it was written.
  */
 export class CallArguments {
-  /** What was written while that was white space alone. */
+  /** What was written while that may be nothing. */
   private lead = '';
   private kind: 'unknown' | 'verbatim' | 'string' = 'unknown';
   private readonly decoder = new JsonStringDecoder();
@@ -24,6 +26,8 @@ export class CallArguments {
    * @returns the rest of them
    */
   end(complete: boolean): string {
+    const lead = this.lead.trim();
+    if (lead !== '' && lead !== NOTHING) return this.lead;
     return complete && this.isEmpty ? '{}' : '';
   }
 
@@ -35,9 +39,10 @@ export class CallArguments {
         return this.unwrapped(text, 0);
       case 'unknown': {
         const all = this.lead + text;
+        const isNothing = NOTHING.startsWith(all.trim());
+        this.lead = isNothing ? all : '';
+        if (isNothing) return '';
         const at = firstVisible(all);
-        this.lead = at === all.length ? all : '';
-        if (at === all.length) return '';
         this.kind = all.charAt(at) === '"' ? 'string' : 'verbatim';
         return this.kind === 'string' ? this.unwrapped(all, at + 1) : all;
       }

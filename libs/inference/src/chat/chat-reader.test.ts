@@ -159,6 +159,19 @@ describe('calls of a stream', () => {
     ]);
   });
 
+  it.each([
+    ['f<|channel|>commentary', '{}', 'f: {}'],
+    ['functions.f:0', '{}', 'f: {}'],
+    ['gone<|constrain|>json', '{}', 'gone: {}'],
+    ['f', '', 'f: {}'],
+    ['f', 'null', 'f: {}'],
+    ['f', '"{\\"a\\":\\"\\\\n\\"}"', 'f: {"a":"\\n"}'],
+    ['f', 'nope', 'f: nope'],
+  ])('named %j with %j are calls that clients can read', (name, written, item) => {
+    const pieces = [...written].map((char) => call({ index: 0, ...fn(undefined, char) }));
+    expect(read(call({ index: 0, ...fn(name, '') }), ...pieces, END)).toEqual([`function_call ${item}`]);
+  });
+
   it('are one where a server has the old field', () => {
     expect(read(delta({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'))).toEqual([
       'function_call f: {}',

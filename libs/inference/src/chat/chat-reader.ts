@@ -102,7 +102,6 @@ export class ChatReader implements MessageReader {
         const isWhole = all || (calls.length > this.#begun && isJson(call.arguments));
         this.#writeArguments(call, isWhole || cut);
         if (!isWhole) return;
-        if (call.arguments === '' && this.#writer.open !== 'custom_tool_call') this.#writer.append('{}');
         this.#writer.close();
       }
       const next = calls[this.#begun];
@@ -110,7 +109,7 @@ export class ChatReader implements MessageReader {
       this.#begun++;
       this.#written = 0;
       this.#closeReasoning();
-      this.#writer.begin(callHeader(next.name, this.#options.targets.get(next.name)));
+      this.#writer.begin(callHeader(next.name, this.#options.targets));
     }
   }
 
