@@ -45,6 +45,7 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
     escapes.pieces(
       template.render(
         {
+          ...tokenizer.named,
           messages: messages.map((message) => templateMessage(message, escapes)),
           add_generation_prompt: false,
           ...values,
@@ -106,7 +107,7 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
     return whole.slice(0, start);
   };
   return {
-    name: formatName(`jinja-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`, tokenizer),
+    name: formatName(`jinja-${hashOf(text, tokenizer)}`, tokenizer),
     tokenizer,
     stopIds,
     dropsFinishedReasoning: dropsReasoning(render),
@@ -161,6 +162,12 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
         edges.close.length === 0 ? stopIds : stopIds.filter((id) => !edges.stops.includes(id)),
       ),
   };
+}
+
+/** What a template writes depends on the tokens that it has names for. */
+function hashOf(template: string, { named = {} }: Tokenizer): string {
+  const names = Object.keys(named).length === 0 ? '' : JSON.stringify(named);
+  return createHash('sha256').update(template).update(names).digest('hex').slice(0, 16);
 }
 
 function reasonsBy(effort: string | undefined): Reasons {

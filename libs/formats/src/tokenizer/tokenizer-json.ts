@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { BytePairTokenizer } from './byte-pair-tokenizer.js';
 import { PatternCutter, SpaceCutter, type Cutter } from './cutting.js';
 import { type PairJoins } from './joins.js';
+import { namedTokensBeside } from './named-tokens.js';
 import { pairJoins } from './pair-list.js';
 import { tokenList } from './token-list.js';
 import { textStages, UnsupportedField, type TextStages } from './tokenizer-json-stages.js';
@@ -40,7 +41,7 @@ type TokenizerFile = z.infer<typeof tokenizerFile>;
 /**
  * The byte-pair vocabulary of a `tokenizer.json` of Hugging Face. Added tokens are control tokens whether or not the
  * file calls them special, since templates make them and users must not; only those of white space alone are text.
- * What the file says about adding tokens around a text is left to formats.
+ * What the file says about adding tokens around a text is left to formats; what templates call tokens stands in a file beside it.
  * @param path absolute
  * @throws VocabularyError, naming the field, when the file cannot be read or asks for what is not supported.
  */
@@ -119,6 +120,7 @@ function build(path: string, { file, vocab, merges, fingerprint }: Parsed): Step
     joins: joins(merges, idOf, isText),
     byteFallback: list.byteFallback,
     controls,
+    named: namedTokensBeside(path),
     strips: strips(file),
     blanks,
     cutter: cutter(stages, list.spacesLead),
