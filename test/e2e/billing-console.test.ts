@@ -140,6 +140,24 @@ describe('the API', () => {
     });
   });
 
+  it('says what of a question cannot be answered', async () => {
+    const faults: [string, string][] = [
+      ['usage?from=2026-02-30', "'from' must be a day as 2027-01-31."],
+      ['usage?from=2026-03-02&to=2026-03-01', "'to' must not be before 2026-03-02."],
+      ['usage?from=2999-01-01', "'from' must not be after "],
+      ['usage?tenant=a%00b', "'tenant' must not have control characters."],
+      ['invoices?tenant=%00', "'tenant' must not have control characters."],
+    ];
+    for (const [path, message] of faults) {
+      const { status, text } = await asKey('operator', path);
+      expect({ path, status, text }).toEqual({ path, status: 400, text: expect.stringContaining(message) });
+    }
+    expect((await asKey('operator', 'responses/%00')).status).toBe(404);
+    expect((await asKey('operator', 'dead_letters/%00/write_off', { reason: 'x' })).status).toBe(404);
+    const odd = await asKey('operator', 'dead_letters/dl_1/retry', { reason: 'a\0b' });
+    expect({ status: odd.status, text: odd.text }).toMatchObject({ status: 400 });
+  });
+
   it('writes invoices: of its own tenant for who asks, of any for operators', async () => {
     const invoice = { object: 'invoice', tenant: 't', from: '2026-01-01', to: '2026-12-31', currency: 'USD' };
     const lines = [{ kind: 'usage', model: 'm', turns: 1, output_tokens: 100, amount_usd: '0.00021' }];
@@ -314,6 +332,63 @@ describe('what cannot be booked', () => {
   });
 });
 
+describe('a payment or a refund', () => {
+  const ofUnit = { id: 'ticket-1', kind: 'payment', tenant: 'u', amount_usd: '0.00001', reason: 'wire' };
+
+  it('is booked by operators, once for an id', async () => {
+    expect((await asKey('u', 'decisions', ofUnit)).status).toBe(403);
+    const before = (await asKey('u', 'balances')).text;
+    for (const booked of [true, false]) {
+      const { status, text } = await asKey('operator', 'decisions', ofUnit);
+      expect(status).toBe(200);
+      expect(JSON.parse(text)).toMatchObject({
+        object: 'decision',
+        booked,
+        response_id: null,
+        amount_usd: '0.00001',
+      });
+    }
+    expect((await asKey('u', 'balances')).text).not.toBe(before);
+    expect((await asKey('u', 'invoices?from=2026-01-01&format=csv')).text).toContain(
+      'payment,,,,1,0,0,0,-10000,',
+    );
+    expect((await asKey('operator', 'decisions', { ...ofUnit, amount_usd: -1 })).status).toBe(400);
+    expect((await asKey('operator', 'decisions')).status).toBe(404);
+  });
+
+  it('has a form, that is booked once however often it is sent', async () => {
+    expect((await (await new Browser().signIn('u')).get('/decisions')).status).toBe(403);
+    const browser = await new Browser().signIn('operator');
+    await browser.get('/decisions');
+    const valueOf = (name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(browser.page)?.[1] ?? '';
+    const [id, token] = [valueOf('id'), valueOf('token')];
+    const form = {
+      id,
+      token,
+      kind: 'refund',
+      tenant: 't',
+      amount_usd: '0.00001',
+      response_id: '',
+      reason: '<script>',
+    };
+    const { token: _, ...withoutToken } = form;
+    expect((await browser.post('/decisions', withoutToken)).status).toBe(403);
+    expect((await browser.post('/decisions', form, { origin: 'https://evil.example' })).status).toBe(403);
+    for (const amount_usd of ['-1', '1e9', '0', '99999999999', '0.0000000001', 'x']) {
+      expect((await browser.post('/decisions', { ...form, amount_usd })).status).toBe(400);
+      expect(browser.page).toContain('value="&lt;script&gt;"');
+      expect(valueOf('id')).toBe(id);
+    }
+    const before = (await asKey('t', 'balances')).text;
+    const sent = await Promise.all([browser.post('/decisions', form), browser.post('/decisions', form)]);
+    expect(sent.map(({ status }) => status)).toEqual([303, 303]);
+    const owed = (text: string) => Number(/"owed_usd":"([^"]+)"/.exec(text)?.[1]);
+    const after = (await asKey('t', 'balances')).text;
+    expect(owed(before) - owed(after)).toBeCloseTo(0.00001, 9);
+  });
+});
+
 describe('the queue', () => {
   it('has a board for operators, which no page of another site can use', async () => {
     const browser = await new Browser().signIn('operator');
@@ -328,7 +403,10 @@ describe('the queue', () => {
     await redis.kill();
     await until(async () => !(await health()).queue.startsWith('ok'));
     expect((await health()).status).toBe('ok');
+    expect((await asKey('operator', 'reconciliation')).status).toBe(503);
     await redis.start();
+    // Although there is nothing to book yet.
+    await until(async () => (await health()).queue === 'ok');
     const record = usageRecord('resp_after', { tenant: 't' });
     await deliver([record]);
     await deliver([record, usageRecord('resp_last', { tenant: 't' })]);

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Ledger, moneyStory } from '@turnpike/ledger';
 import type { UsageRecord } from '@turnpike/metering';
-import { openDatabase } from '@turnpike/storage';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Books } from './books.js';
 import { App, FAST } from './platform.js';
 import { SocketClient, terminalOf, textOf } from './socket-client.js';
 
@@ -17,6 +16,7 @@ let slow: App;
 /** Has several writes on their way when it is told to stop. */
 let quick: App;
 let folder: string;
+let books: Books;
 let gateway: App | undefined;
 beforeAll(async () => {
   const start = (...pace: string[]) =>
@@ -47,13 +47,14 @@ async function start(billing: string, by = engine): Promise<App> {
   await stop();
   settings = wanted;
   folder = mkdtempSync(join(tmpdir(), 'turnpike-billing-'));
+  books = new Books(folder);
   writeFileSync(join(folder, 'prices.yaml'), PRICES);
   writeFileSync(
     join(folder, 'turnpike.yaml'),
     [
       'port: 0',
       `engines: { engine: { url: "${by.url}", kind: vllm } }`,
-      'models: { sim: { engine: engine, contextTokens: 1000000 } }',
+      'models: { sim: { engine: engine, aliases: [other-name], contextTokens: 1000000 } }',
       `billing: { prices: prices.yaml, progressTokens: 8, ${billing} }`,
     ].join('\n'),
   );
@@ -63,24 +64,6 @@ async function start(billing: string, by = engine): Promise<App> {
 async function restart(): Promise<App> {
   gateway = await App.start('gateway', ['--config', 'turnpike.yaml'], {}, folder);
   return gateway;
-}
-
-async function withLedger<T>(task: (ledger: Ledger) => Promise<T>): Promise<T> {
-  const db = await openDatabase({ kind: 'sqlite', path: join(folder, 'data/turnpike.db') }, () => undefined);
-  try {
-    return await task(await Ledger.open(db, 'sqlite'));
-  } finally {
-    await db.destroy();
-  }
-}
-
-/** The usage record of a response, once it is booked. */
-async function booked(id: string): Promise<UsageRecord> {
-  for (;;) {
-    const { record } = await withLedger((ledger) => moneyStory(ledger.db, id));
-    if (record !== undefined) return record;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 const answerOf = ({ parts }: UsageRecord) => parts.find(({ purpose }) => purpose === 'answer')?.tokens;
@@ -99,7 +82,7 @@ describe('a turn is booked with what its client was told', () => {
     const third = (await (await post(url, { input: 'there' })).json()) as typeof first;
     client.close();
     for (const { id, usage } of [first, second, third]) {
-      const record = await booked(id);
+      const record = await books.booked(id);
       expect(record).toMatchObject({
         outcome: 'completed',
         partial: false,
@@ -115,65 +98,20 @@ describe('a turn is booked with what its client was told', () => {
       const cached = usage?.input_tokens_details.cached_tokens ?? 0;
       expect(record.amount).toBe((input - cached) * 1_000 + cached * 500 + output * 2_000);
     }
-    expect((await booked(second.id)).lane).toMatch(/^[0-9a-f]{12}$/);
-    expect(await withLedger((ledger) => ledger.verify())).toEqual([]);
+    expect((await books.booked(second.id)).lane).toMatch(/^[0-9a-f]{12}$/);
+    expect(await books.read((ledger) => ledger.verify())).toEqual([]);
   });
 
-  it('a warm-up is a row of its own at its own price; what fails before an engine is asked is none', async () => {
-    const { url } = await start('');
-    const rows = () => withLedger(({ db }) => db.selectFrom('ledger_usage').select('outcome').execute());
-    const before = (await rows()).length;
-    const client = await SocketClient.connect(url);
-    const warm = terminalOf(await client.create({ input: 'hello', generate: false })).response;
-    expect(await booked(warm.id)).toMatchObject({
-      amount: 0,
-      parts: [{ purpose: 'warm_up', tokens: { input: warm.usage?.input_tokens, output: 0 } }],
-    });
-    const refused = await client.create({ input: 'x', previous_response_id: 'resp_unknown' });
-    expect(refused.at(-1)?.type).toBe('error');
-    client.close();
-    expect(await rows()).toHaveLength(before + 1);
-  });
-
-  it('a summary is a part of its own', async () => {
-    const { url } = await start('');
-    const client = await SocketClient.connect(url);
-    const input = [{ role: 'user', content: 'hello' }, { type: 'compaction_trigger' }];
-    const { id, usage } = terminalOf(await client.create({ input })).response;
-    client.close();
-    const record = await booked(id);
-    expect(record.parts.map(({ purpose }) => purpose)).toEqual(['compaction']);
-    expect(record.parts[0]?.tokens.output).toBe(usage?.output_tokens);
-    const window = (await (
-      await fetch(`${url}/v1/responses/compact`, {
-        method: 'POST',
-        body: JSON.stringify({ model: 'sim', input: 'hello' }),
-      })
-    ).json()) as { id: string };
-    expect(await booked(window.id)).toMatchObject({ parts: [{ purpose: 'compaction' }] });
-  });
-
-  it('E09: a client that leaves, or interrupts, pays for what was received of the engine, once', async () => {
-    const { url } = await start('', slow);
-    const leaving = await SocketClient.connect(url);
-    leaving.send({ type: 'response.create', model: 'sim', input: '[sim tokens=400] hello' });
-    await leaving.until(() => leaving.events.filter(({ type }) => type.endsWith('.delta')).length >= 5);
-    const id = leaving.events[0]?.response?.id ?? '';
-    leaving.socket.terminate();
-    const record = await booked(id);
-    expect(record).toMatchObject({ outcome: 'disconnected', partial: true });
-    expect(answerOf(record)?.output).toBeGreaterThanOrEqual(5);
-    expect(answerOf(record)?.output).toBeLessThan(400);
-
-    const client = await SocketClient.connect(url);
-    const ended = client.create({ input: '[sim tokens=400] hello' });
-    await client.until(() => client.events.some(({ type }) => type.endsWith('.delta')));
-    client.send({ type: 'response.interrupt', response_id: client.events[0]?.response?.id });
-    const { response } = terminalOf(await ended);
-    client.close();
-    const cancelled = await booked(response.id);
-    expect(cancelled).toMatchObject({ outcome: 'cancelled', partial: true });
-    expect(answerOf(cancelled)?.output).toBe(response.usage?.output_tokens);
+  it('by an alias as by the name of its model', async () => {
+    const { url } = await start('budgets: [{ tenant: local, model: other-name, period: total, usd: 1 }]');
+    const answer = await post(url, { model: 'other-name', input: 'hello' });
+    const { id, model } = (await answer.json()) as { id: string; model: string };
+    expect({ status: answer.status, model }).toEqual({ status: 200, model: 'other-name' });
+    const { rule, amount, ...record } = await books.booked(id);
+    expect({ model: record.model, rule }).toEqual({ model: 'sim', rule: 'billed' });
+    expect(amount).toBeGreaterThan(0);
+    const { hold } = await books.story(id);
+    expect(hold).toMatchObject({ state: 'booked' });
   });
 
   it('a gateway that is killed leaves what it had written down, and the next one settles it', async () => {
@@ -188,17 +126,14 @@ describe('a turn is booked with what its client was told', () => {
     gateway?.signal('SIGKILL');
     await gateway?.ended();
     const journals = join(folder, 'data/journal');
-    const text = readdirSync(journals, { recursive: true })
-      .filter((name) => String(name).endsWith('.journal'))
-      .map((name) => readFileSync(join(journals, String(name)), 'utf8'))
-      .join('');
+    const text = books.journal();
     expect(text).toContain(id);
     expect(text).not.toContain('MARKER');
     await restart();
-    const record = await booked(id);
+    const record = await books.booked(id);
     expect(record).toMatchObject({ outcome: 'lost', partial: true, reason: 'gateway_lost' });
     expect(answerOf(record)?.output).toBeGreaterThanOrEqual(16);
-    expect((await booked(done.id)).outcome).toBe('completed');
+    expect((await books.booked(done.id)).outcome).toBe('completed');
     // Its journal goes once the ledger has it; the new one's own stays.
     while (readdirSync(journals).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
   });
@@ -220,11 +155,11 @@ describe('a budget', () => {
       param: null,
     });
     const spent = () =>
-      withLedger(async ({ db }) => {
+      books.read(async ({ db }) => {
         const query = db.selectFrom('ledger_spend').selectAll().where('time_window', '=', 'total');
         return (await query.execute()).filter(({ subject }) => subject.startsWith('["tenant"'))[0];
       });
-    for (const each of by(200)) await booked(((await each.json()) as { id: string }).id);
+    for (const each of by(200)) await books.booked(((await each.json()) as { id: string }).id);
     expect(await spent()).toMatchObject({ held: 0 });
     expect((await spent())?.spent).toBeLessThanOrEqual(1_500_000);
   });
@@ -237,7 +172,7 @@ describe('a budget', () => {
     expect(type).toBe('response.incomplete');
     expect(response).toMatchObject({ incomplete_details: { reason: 'insufficient_quota' } });
     expect(textOf(events).length).toBeGreaterThan(0);
-    const record = await booked(response.id);
+    const record = await books.booked(response.id);
     expect(answerOf(record)?.output).toBe(response.usage?.output_tokens);
     expect(record.amount).toBeGreaterThan(400_000);
     // The documented overdraft: what the engine sends in one go beyond what is held.
@@ -254,7 +189,7 @@ describe('a budget', () => {
     const { id, status, error, usage } = terminalOf(await client.create({ input })).response;
     client.close();
     expect({ status, error }).toMatchObject({ status: 'failed', error: { code: 'insufficient_quota' } });
-    const { parts } = await booked(id);
+    const { parts } = await books.booked(id);
     const statement = await (await fetch(`${quick.url}/debug/usage.csv`)).text();
     const produced = Number(new RegExp(`${id}[^"]*",\\d+,(\\d+),`).exec(statement)?.[1]);
     expect(parts).toMatchObject([{ purpose: 'compaction', tokens: { output: produced } }]);
@@ -265,6 +200,9 @@ describe('a budget', () => {
   it('in shadow mode only says so', async () => {
     const { url, output } = await start(budget('0.0000001', ', shadow: true'));
     expect((await post(url, { input: 'hello' })).status).toBe(200);
-    expect(output()).toContain('a budget in shadow mode would have refused');
+    // The answer may be here before what the log says is.
+    while (!output().includes('a budget in shadow mode would have refused')) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   });
 });

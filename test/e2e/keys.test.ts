@@ -285,11 +285,23 @@ describe('the admin API', () => {
     ['tenants', { id: 'acme' }, 'invalid_value', 'id'],
     ['budgets', { tenant: 'acme', amount_usd: -1, period: 'day' }, 'invalid_value', 'amount_usd'],
     ['budgets', { tenant: 'acme', amount_usd: '1e3', period: 'day' }, 'invalid_value', 'amount_usd'],
+    ['keys', { tenant: 'acme', name: 'a\0b' }, 'invalid_value', 'name'],
+    ['keys', { tenant: 'acme', name: 'x', models: ['a\nb'] }, 'invalid_value', 'models[0]'],
+    ['budgets', { tenant: 'acme', amount_usd: 1 }, 'missing_required_parameter', 'period'],
+    ['budgets', { tenant: 'acme', period: 'day' }, 'missing_required_parameter', 'amount_usd'],
     ['budgets', { tenant: 'acme', amount_usd: 1, period: 'year' }, 'invalid_value', 'period'],
     ['budgets', { tenant: 'acme', amount_usd: 1, period: 'day', key: 'k' }, 'invalid_value', 'key'],
     ['budgets', { tenant: 'ghost', amount_usd: 1, period: 'day' }, 'invalid_value', 'tenant'],
   ])('refuses %s of %j', async (path, body, code, param) => {
     expect(await admin('POST', path, body)).toMatchObject({ status: 400, body: { error: { code, param } } });
+  });
+
+  it('knows nothing by a name that nothing can have', async () => {
+    for (const path of ['keys?tenant=%00', 'keys?after=%00']) {
+      expect({ path, ...(await admin('GET', path)) }).toMatchObject({ path, status: 400 });
+    }
+    expect(await admin('GET', 'keys/%00')).toMatchObject({ status: 404 });
+    expect(await admin('DELETE', 'budgets/%00')).toMatchObject({ status: 404 });
   });
 
   it('has pages', async () => {

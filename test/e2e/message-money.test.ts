@@ -1,6 +1,4 @@
-import { Ledger, moneyStory } from '@turnpike/ledger';
 import type { UsageRecord } from '@turnpike/metering';
-import { openDatabase } from '@turnpike/storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +7,7 @@ import { sse } from '../../libs/inference/testing/fake-engine.js';
 import { delta, MessageServer, usage } from '../../libs/inference/testing/message-server.js';
 import { terminal } from '../conformance/stream-rules.js';
 import { connect } from '../conformance/transports.js';
+import { Books } from './books.js';
 import { App } from './platform.js';
 
 /** Twice the price above a thousand tokens of prompt, nano-dollars a token: 1000, 500 from the cache, 2000 of output. */
@@ -50,27 +49,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The usage record of a response, once it is booked. */
-async function booked(id: string): Promise<UsageRecord> {
-  const db = await openDatabase({ kind: 'sqlite', path: join(folder, 'data/turnpike.db') }, () => undefined);
-  try {
-    const { db: read } = await Ledger.open(db, 'sqlite');
-    for (;;) {
-      const { record } = await moneyStory(read, id);
-      if (record !== undefined) return record;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  } finally {
-    await db.destroy();
-  }
-}
-
 /** One turn: what its client was told, and what was booked for it. */
 async function turn(body: Record<string, unknown>, ...answers: unknown[][]) {
   server.play(...answers);
   const client = await connect('http', gateway);
   const { response } = terminal(await client.create(body));
-  return { response, record: await booked(response.id) };
+  return { response, record: await new Books(folder).booked(response.id) };
 }
 
 const sum = ({ parts }: UsageRecord, name: 'input' | 'cached' | 'output') =>

@@ -76,6 +76,9 @@ afterEach(async () => {
 });
 
 const TURNS = 60;
+/** 30 KB that begin as a GIF of one pixel. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+const IMAGE = `data:image/gif;base64,${Buffer.concat([PIXEL, Buffer.alloc(30_000)]).toString('base64')}`;
 /** Bytes of settings and brackets, of what the answer and the template add, and of a new text of 300 bytes as ids. */
 const MOST_FRESH = 2_500;
 
@@ -84,8 +87,10 @@ async function bodiesOf(kind: keyof typeof SAID & EngineKind, spoken: Format) {
     begin(response);
     response.end(SAID[kind]);
   });
-  const engine = createEngine({ name: 'e', url: server.url, kind, idleTimeoutMs: 60_000 });
-  const { run } = serviceOf({ engine, format: spoken, contextTokens: 1_000_000 });
+  const images = 'content_parts' as const;
+  const engine = createEngine({ name: 'e', url: server.url, kind, images, idleTimeoutMs: 60_000 });
+  const rule = { tokens: 'fixed', each: 10 } as const;
+  const { run } = serviceOf({ engine, format: spoken, contextTokens: 1_000_000, images: rule });
   const tools = Array.from({ length: 30 }, (_, index) => ({
     type: 'function',
     name: `tool_${index}`,
@@ -94,7 +99,10 @@ async function bodiesOf(kind: keyof typeof SAID & EngineKind, spoken: Format) {
   }));
   let previous: string | undefined;
   for (let turn = 0; turn < TURNS; turn++) {
-    const { response } = await run({ tools, input: `${turn} `.repeat(100), previous_response_id: previous });
+    const words = { type: 'input_text', text: `${turn} `.repeat(100) };
+    const image = { type: 'input_image', image_url: IMAGE, detail: 'low' };
+    const input = [{ role: 'user', content: turn === 0 ? [words, image] : [words] }];
+    const { response } = await run({ tools, input, previous_response_id: previous });
     expect(response).toMatchObject({ status: 'completed' });
     previous = response.id;
   }
@@ -113,8 +121,8 @@ describe('the body of a request to an engine', () => {
       const bodies = await bodiesOf(kind, spoken);
       expect(bodies).toHaveLength(TURNS);
       const [first, ...later] = bodies;
-      expect(first?.fresh).toBeGreaterThan(4 * MOST_FRESH);
-      expect(bodies.at(-1)?.bytes).toBeGreaterThan(10 * MOST_FRESH);
+      expect(first?.fresh).toBeGreaterThan(IMAGE.length + 4 * MOST_FRESH);
+      expect(bodies.at(-1)?.bytes).toBeGreaterThan(IMAGE.length + 10 * MOST_FRESH);
       // Memory that has become too small is moved to twice as much: a turn may pay for others.
       const fresh = later.reduce((sum, body) => sum + body.fresh, 0);
       expect(fresh / later.length).toBeLessThan(MOST_FRESH);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DeadLetters, Ledger, moneyStory, usageSums } from '@turnpike/ledger';
+import { Booker, DeadLetters, Ledger, moneyStory, usageSums } from '@turnpike/ledger';
 import { sql } from 'kysely';
 import { KINDS, TestDatabases } from '../storage/databases.js';
 import { usageRecord } from './records.js';
@@ -208,9 +208,37 @@ describe.each(KINDS)('the ledger on %s', (kind) => {
       expect(await ledger.verify()).toEqual([]);
     });
 
+    it('of what no database takes hold up nothing else', async () => {
+      const letters = new DeadLetters(ledger);
+      const booker = new Booker(ledger, letters);
+      // A transaction that is there without its usage, and text that Postgres does not hold.
+      const rows = [
+        `ledger_entries values ('usage:r2', 0, 'a', 1), ('usage:r2', 1, 'b', -1)`,
+        `ledger_transactions values ('usage:r2', 'usage', 't', 'r2', '2026-03-01', 0, null, null, null)`,
+      ];
+      await ledger.db.transaction().execute(async (db) => {
+        for (const row of rows) await sql.raw(`insert into ${row}`).execute(db);
+      });
+      const nul = { ...usageRecord('r3'), tenant: 'a\0b', amount: -1 };
+      const most = { amount: Number.MAX_SAFE_INTEGER };
+      const batch = [
+        usageRecord('r1'),
+        usageRecord('r2'),
+        nul,
+        usageRecord('r4', most),
+        usageRecord('r5', most),
+      ];
+      expect(await booker.book(batch, 'j')).toBe(2);
+      expect((await letters.list('open')).map(({ response_id }) => response_id).toSorted()).toEqual([
+        'r2',
+        'r3',
+      ]);
+      expect(await owed()).toBe(20_000n + 2n * BigInt(Number.MAX_SAFE_INTEGER));
+    });
+
     it('may be anything', async () => {
       const letters = new DeadLetters(ledger);
-      for (const payload of [null, 'text', [1], undefined]) {
+      for (const payload of [null, 'text', [1], undefined, { id: '\0', tenant: '\0' }]) {
         await letters.add({ job: 'j', payload, reason: 'not a record' });
       }
       for (const { id } of await letters.list('open')) expect(await letters.writeOff(id, why)).toBe(true);

@@ -97,7 +97,8 @@ describe.each(['sqlite', 'memory', 'postgres'] as const)('with the store in %s',
       ['owner', 'other'],
       [
         url === undefined ? `store: { kind: ${kind} }` : `store: { kind: postgres, url: "${url}" }`,
-        'limits: { backgroundRunning: 1, backgroundQueued: 100000, drainMs: 0 }',
+        // What a lost connection left behind is there for as long as this takes.
+        'limits: { backgroundRunning: 1, backgroundQueued: 100000, drainMs: 0, resumeMs: 3600000 }',
       ],
     );
     owner = await Caller.connect(gateway.url, 'owner');

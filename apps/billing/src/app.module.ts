@@ -43,7 +43,8 @@ export class AppModule {
           inject: [Ledger, DeadLetters],
           useFactory: (ledger: Ledger, letters: DeadLetters) => new Booker(ledger, letters),
         },
-        { provide: KeyRing, useFactory: () => keysOf(db, settings) },
+        { provide: SqlAccess, useFactory: () => SqlAccess.open(db, kind) },
+        { provide: KeyRing, inject: [SqlAccess], useFactory: keysOf },
         {
           provide: KeyRingLifetime,
           inject: [KeyRing],
@@ -58,9 +59,9 @@ export class AppModule {
   }
 }
 
-async function keysOf(db: Kysely<StoreSchema>, { database }: Settings): Promise<KeyRing> {
+async function keysOf(source: SqlAccess): Promise<KeyRing> {
   const keys = new KeyRing([], {
-    source: await SqlAccess.open(db, database.kind),
+    source,
     onFailure: (error) => log.error({ err: error }, 'keys could not be brought up to date'),
   });
   await keys.start();

@@ -1,5 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { SqlAccess } from '@turnpike/access';
 import {
+  bookDecision,
   DeadLetters,
   emptyInvoice,
   invoiceFor,
@@ -8,6 +10,7 @@ import {
   reconcile,
   usageSums,
   type Balance,
+  type Decided,
   type DeadLetterRow,
   type Invoice,
   type MoneyStory,
@@ -15,6 +18,8 @@ import {
   type UsageSum,
 } from '@turnpike/ledger';
 import { ApiError, quotable } from '@turnpike/protocol';
+import { isUnreachable } from '@turnpike/storage';
+import { hasControls } from './controls.js';
 import type { Actor } from './http/actors.js';
 import { QueueService } from './queue/queue.service.js';
 import type { InvoiceQuery, UsageQuery } from './usage-query.js';
@@ -30,6 +35,7 @@ export class BillingQueries {
     @Inject(Ledger) private readonly ledger: Ledger,
     @Inject(DeadLetters) private readonly deadLetters: DeadLetters,
     @Inject(QueueService) private readonly queue: QueueService,
+    @Inject(SqlAccess) private readonly access: SqlAccess,
   ) {}
 
   /** Another tenant's usage is what no usage is: nothing. */
@@ -54,6 +60,7 @@ export class BillingQueries {
 
   /** @throws ApiError response_not_found for one that is not known, or is another tenant's */
   async story({ tenant }: Actor, id: string): Promise<MoneyStory> {
+    if (hasControls(id)) throw nothingKnown(id);
     const story = await moneyStory(this.ledger.db, id);
     const owners = [
       story.record?.tenant,
@@ -62,8 +69,7 @@ export class BillingQueries {
       ...story.deadLetters.map((each) => each.tenant ?? undefined),
     ].filter((owner) => owner !== undefined);
     if (owners.length === 0 || (tenant !== undefined && owners.some((owner) => owner !== tenant))) {
-      const message = `Nothing is known of the money of response '${quotable(id)}'.`;
-      throw new ApiError('response_not_found', { param: 'response_id', message });
+      throw nothingKnown(id);
     }
     return story;
   }
@@ -75,6 +81,17 @@ export class BillingQueries {
       queue: await this.queue.pending(),
       spool: new Map(),
     }));
+  }
+
+  /**
+   * For operators: books a payment, a refund or a write-off, once for an id.
+   * @throws ApiError naming the field at fault
+   */
+  decide({ principal }: Actor, fields: unknown): Promise<Decided> {
+    return bookDecision(this.ledger, fields, {
+      author: principal.key,
+      isTenant: async (id) => (await this.access.tenant(id)) !== undefined,
+    });
   }
 
   /** For operators: what it holds can be of any tenant, or of none. */
@@ -93,10 +110,12 @@ export class BillingQueries {
    */
   async retry({ principal }: Actor, id: string, reason: string | null): Promise<void> {
     const resolution = { author: principal.key, reason: reasonOf(reason) };
+    if (hasControls(id)) throw notOpen(id);
     let isDone: boolean;
     try {
       isDone = await this.deadLetters.retry(id, resolution);
     } catch (thrown) {
+      if (isUnreachable(thrown)) throw thrown;
       const message = `It still cannot be booked: ${(thrown as Error).message}`;
       throw new ApiError('invalid_value', { param: 'id', message, cause: thrown });
     }
@@ -106,8 +125,13 @@ export class BillingQueries {
   /** Gives a dead letter up, which is a ledger entry with the reason. @throws ApiError invalid_value when it is not open */
   async writeOff({ principal }: Actor, id: string, reason: string | null): Promise<void> {
     const resolution = { author: principal.key, reason: reasonOf(reason) };
-    if (!(await this.deadLetters.writeOff(id, resolution))) throw notOpen(id);
+    if (hasControls(id) || !(await this.deadLetters.writeOff(id, resolution))) throw notOpen(id);
   }
+}
+
+function nothingKnown(id: string): ApiError {
+  const message = `Nothing is known of the money of response '${quotable(id)}'.`;
+  return new ApiError('response_not_found', { param: 'response_id', message });
 }
 
 function reasonOf(reason: string | null): string {
@@ -118,6 +142,9 @@ function reasonOf(reason: string | null): string {
   if (text.length > REASON_MOST) {
     const message = `A reason has at most ${REASON_MOST} characters.`;
     throw new ApiError('invalid_value', { param: 'reason', message });
+  }
+  if (hasControls(text)) {
+    throw new ApiError('invalid_value', { param: 'reason', message: 'A reason is one line of text.' });
   }
   return text;
 }

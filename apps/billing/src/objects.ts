@@ -1,4 +1,4 @@
-import type { DeadLetterRow, MoneyStory, Reconciliation } from '@turnpike/ledger';
+import type { Decided, DeadLetterRow, MoneyStory, Reconciliation } from '@turnpike/ledger';
 import { dollars } from '@turnpike/metering';
 
 /** A story and dead letters as the API shows them: times in ms since the epoch, amounts exact, as text. */
@@ -37,6 +37,10 @@ export function reconciliationObject({ turns, stored, differences, faults }: Rec
     differences: differences.map(({ responseId, ...rest }) => ({ response_id: responseId, ...rest })),
     faults,
   };
+}
+
+export function decisionObject({ responseId, ...decided }: Decided) {
+  return { object: 'decision', ...decided, response_id: responseId ?? null };
 }
 
 export function letterObject(letter: DeadLetterRow) {

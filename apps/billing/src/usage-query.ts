@@ -1,6 +1,7 @@
 import { csv, USAGE_GROUPS, type UsageFilter, type UsageGroup, type UsageSum } from '@turnpike/ledger';
-import { dayOf, dollars } from '@turnpike/metering';
+import { dayOf, dollars, isDay } from '@turnpike/metering';
 import { ApiError } from '@turnpike/protocol';
+import { hasControls } from './controls.js';
 
 /** What usage is asked for, and how it is added up. */
 export interface UsageQuery {
@@ -9,7 +10,6 @@ export interface UsageQuery {
 }
 
 const FILTERS = ['tenant', 'key', 'model', 'from', 'to'] as const;
-const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /**
  * `group_by` (names with commas between them), `tenant`, `key`, `model`, `from` and `to` (days, both included). Without days: this
@@ -29,8 +29,13 @@ export function parseUsageQuery(query: Readonly<Record<string, unknown>>, now: n
     const day = filter[name];
     if (day !== undefined && !isDay(day)) throw invalid(name, 'must be a day as 2027-01-31');
   }
-  const month = dayOf(now).slice(0, 7);
-  return { by, filter: { ...filter, from: filter.from ?? `${month}-01`, to: filter.to ?? dayOf(now) } };
+  const { from = `${dayOf(now).slice(0, 7)}-01`, to = dayOf(now) } = filter;
+  if (from > to) {
+    throw filter.to === undefined
+      ? invalid('from', `must not be after ${to}`)
+      : invalid('to', `must not be before ${from}`);
+  }
+  return { by, filter: { ...filter, from, to } };
 }
 
 /** Whose invoice is asked for, and of which days, both included. */
@@ -75,15 +80,12 @@ export function usageCsv(by: readonly UsageGroup[], sums: readonly UsageSum[]): 
   );
 }
 
-function isDay(text: string): boolean {
-  return DAY.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
-}
-
 /** A parameter that is given once; an empty one, as a form sends it, is none. */
 function textOf(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (typeof value !== 'string') throw invalid(name, 'must be given once');
+  if (hasControls(value)) throw invalid(name, 'must not have control characters');
   return value;
 }
 

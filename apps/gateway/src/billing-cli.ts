@@ -1,5 +1,7 @@
 import 'reflect-metadata';
+import { SqlAccess } from '@turnpike/access';
 import {
+  bookDecision,
   compareStatement,
   invoiceCsv,
   invoiceFor,
@@ -19,7 +21,8 @@ import {
   type AccountsArguments,
 } from './billing/accounts-arguments.js';
 import { pricesOf } from './billing/billing.js';
-import { commandFailed } from './command-error.js';
+import { ModelNames } from './billing/model-names.js';
+import { CommandError, commandFailed } from './command-error.js';
 import { ConfigError, loadConfig } from './config/load.js';
 import type { Config } from './config/schema.js';
 import { targetOf } from './stores.js';
@@ -38,6 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const ledger = await Ledger.open(db, target.kind);
     if (command === 'invoice') return await invoice(ledger, asked);
+    if (command === 'decide') return await decide(ledger, await SqlAccess.open(db, target.kind), asked);
     if (command === 'rerate') return await rerateTurns(ledger, config, asked);
     return asked.text('statement') === undefined
       ? await reconcileAll(ledger, config, asked.text('json'))
@@ -89,6 +93,9 @@ async function queued(url: string | undefined): Promise<ReadonlySet<string>> {
   const queue = new UsageQueue({ url, onError: () => undefined });
   try {
     return new Set(await queue.pending(MOST_JOBS));
+  } catch (thrown) {
+    const { message } = thrown as Error;
+    throw new CommandError(`The queue cannot be looked at, is Redis there? ${message}`);
   } finally {
     await queue.close();
   }
@@ -122,9 +129,16 @@ async function invoice(ledger: Ledger, asked: AccountsArguments): Promise<number
 }
 
 async function rerateTurns(ledger: Ledger, config: Config, asked: AccountsArguments): Promise<number> {
+  const names = new ModelNames(config.models);
+  const prices = pricesOf(config);
+  const version = asked.text('version');
+  if (version !== undefined && !prices.hasVersion(version)) {
+    throw new ConfigError(`--version: the price book has no version '${version}'`);
+  }
   const { turns, corrected, difference } = await rerate(ledger, {
-    prices: pricesOf(config),
-    version: asked.text('version'),
+    prices,
+    modelOf: (name) => names.modelOf(name),
+    version,
     tenant: asked.text('tenant'),
     from: asked.required('from'),
     to: asked.required('to'),
@@ -132,6 +146,26 @@ async function rerateTurns(ledger: Ledger, config: Config, asked: AccountsArgume
     author: asked.required('author'),
   });
   return say(`turns=${turns} corrected=${corrected} difference_usd=${dollars(difference)}\n`);
+}
+
+async function decide(ledger: Ledger, access: SqlAccess, asked: AccountsArguments): Promise<number> {
+  const response = asked.text('response');
+  const fields = {
+    id: asked.required('id'),
+    kind: asked.required('kind'),
+    tenant: asked.required('tenant'),
+    amount_usd: asked.required('usd'),
+    reason: asked.required('reason'),
+    ...(response === undefined ? {} : { response_id: response }),
+  };
+  const { kind, id, tenant, amount_usd, booked } = await bookDecision(ledger, fields, {
+    author: asked.required('author'),
+    isTenant: async (name) => (await access.tenant(name)) !== undefined,
+  });
+  const owed = dollars(await ledger.owed(tenant));
+  return say(
+    `${kind} ${id} of $${amount_usd}: ${booked ? 'booked' : 'was booked before'}; ${tenant} owes $${owed}\n`,
+  );
 }
 
 function say(line: string): number {

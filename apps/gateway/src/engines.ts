@@ -10,6 +10,8 @@ import { CONFIG } from './tokens.js';
 @Injectable()
 export class Engines implements EngineBoard, OnApplicationShutdown {
   readonly #engines = new Map<string, WatchedEngine>();
+  /** Told of an engine that a request has found not as it was known. */
+  onDoubt: (name: string) => void = () => undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
     for (const [name, engine] of Object.entries(config.engines)) this.add(name, engine);
@@ -21,6 +23,7 @@ export class Engines implements EngineBoard, OnApplicationShutdown {
     const watched = new WatchedEngine(clientOf(name, engine), {
       now: () => performance.now(),
       onOutcome: (outcome) => countOutcome(name, outcome),
+      onDoubt: () => this.onDoubt(name),
       onCircuit: (circuit) =>
         log[circuit === 'open' ? 'warn' : 'info']({ engine: name, circuit }, 'engine circuit'),
     });

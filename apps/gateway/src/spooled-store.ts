@@ -65,8 +65,11 @@ export async function openSpooled(
   const adopting = repeat(
     ADOPT_MS,
     async () => {
-      await spool.adopt();
-      if (!circuit.isDown) await drain();
+      try {
+        await spool.adopt();
+      } finally {
+        if (!circuit.isDown) await drain();
+      }
     },
     (thrown) => log.error({ err: thrown }, 'spools of other gateways cannot be taken over'),
   );

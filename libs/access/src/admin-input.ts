@@ -5,8 +5,19 @@ import { SCOPES } from './principal.js';
 import { PERIODS } from './records.js';
 
 const MOST_MODELS = 200;
-const name = z.string().trim().min(1).max(100);
-const modelName = z.string().min(1).max(200);
+/** Nobody types control characters, and Postgres has no place for the first of them. */
+const NO_CONTROLS = [/^\P{Cc}*$/u, 'must not have control characters'] as const;
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(...NO_CONTROLS);
+const modelName = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(...NO_CONTROLS);
 const scopes = z
   .array(z.enum(SCOPES))
   .min(1)
@@ -73,7 +84,7 @@ export function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z
   }
   const param = pathOf(issue.path);
   if (param === undefined) throw new ApiError('invalid_type', { message: 'The body must be a JSON object.' });
-  if (issue.code === 'invalid_type' && issue.input === undefined && isMissing(body, issue.path)) {
+  if (isMissing(body, issue.path)) {
     throw new ApiError('missing_required_parameter', { param, message: `'${param}' is required.` });
   }
   throw new ApiError('invalid_value', { param, message: `'${param}': ${issue.message}.` });
@@ -88,6 +99,7 @@ function pathOf(path: readonly PropertyKey[]): string | undefined {
   );
 }
 
+/** Whatever a field has to be, one that is not there is missing. */
 function isMissing(body: unknown, [first]: readonly PropertyKey[]): boolean {
   return typeof body === 'object' && body !== null && first !== undefined && !(first in body);
 }

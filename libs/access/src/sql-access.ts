@@ -11,6 +11,9 @@ import type { ApiKey, Budget, Tenant } from './records.js';
 import type { AccessSchema, ApiKeyRow } from './schema.js';
 import { hashSecret, mintSecret, shownPrefix } from './secret.js';
 
+/** Of what has one here; anything else is the id of nothing. */
+const ID = /^\w+$/;
+
 export interface NewKey {
   readonly tenant: string;
   readonly name: string;
@@ -138,6 +141,7 @@ export class SqlAccess implements KeySource {
   }
 
   async key(id: string): Promise<ApiKey | undefined> {
+    if (!ID.test(id)) return undefined;
     const row = await this.#db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst();
     return row && shownKey(keyOf(row));
   }
@@ -211,6 +215,7 @@ export class SqlAccess implements KeySource {
   }
 
   async budget(id: string): Promise<Budget | undefined> {
+    if (!ID.test(id)) return undefined;
     const row = await this.#db
       .selectFrom('budgets')
       .selectAll()

@@ -30,25 +30,46 @@ export function takeNew(root: string): TakenFolder {
 }
 
 /**
- * Takes the folders of logs whose processes are gone, one after the other; those with nothing in them are removed.
+ * Takes the folders of logs whose processes are gone, one after the other; those with nothing in them are removed. One that
+ * cannot be taken over keeps no other from it.
  * @param known names that are taken by this process
+ * @param take is given each of them; when it fails the folder is given back
+ * @throws Error naming those that could not be taken over, behind the others
  */
-export function* takeLeft(root: string, known: (name: string) => boolean): Generator<TakenFolder> {
+export async function takeLeft(
+  root: string,
+  known: (name: string) => boolean,
+  take: (left: TakenFolder) => Promise<void>,
+): Promise<void> {
   const names = readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .filter((name) => NAME.test(name) && !known(name));
+  const failures: { readonly name: string; readonly cause: unknown }[] = [];
   for (const name of names) {
-    const folder = join(root, name);
-    const lock = lockOf(folder);
-    if (lock === undefined) continue;
-    if (segmentsIn(folder).length > 0) {
-      yield { name, folder, lock };
-      continue;
-    }
-    rmSync(folder, { recursive: true, force: true });
-    lock.release();
+    await takeOne(root, name, take).catch((cause: unknown) => failures.push({ name, cause }));
   }
+  if (failures.length === 0) return;
+  const each = failures.map(({ name, cause }) => `${name}: ${(cause as Error).message}`);
+  throw new Error(`cannot be taken over: ${each.join('; ')}`, { cause: failures[0]?.cause });
+}
+
+async function takeOne(
+  root: string,
+  name: string,
+  take: (left: TakenFolder) => Promise<void>,
+): Promise<void> {
+  const folder = join(root, name);
+  const lock = lockOf(folder);
+  if (lock === undefined) return;
+  try {
+    if (segmentsIn(folder).length > 0) return await take({ name, folder, lock });
+    rmSync(folder, { recursive: true, force: true });
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
+  lock.release();
 }
 
 function newName(): string {

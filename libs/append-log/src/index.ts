@@ -8,5 +8,5 @@ export {
   type LogReaderOptions,
 } from './reader.js';
 export { SegmentFile } from './segment-file.js';
-export { segmentsIn } from './segments.js';
+export { firstSequenceOf, segmentsIn } from './segments.js';
 export { LogWriter, type LogWriterOptions } from './writer.js';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { readLine, type LogLine } from './line.js';
+import { lineOf, readLine, type LogLine } from './line.js';
 import { segmentsIn } from './segments.js';
 
 /** Up to where a log has been read. */
@@ -100,7 +100,7 @@ export class LogReader<T> {
     if (this.isAtEnd(end)) return;
     this.#position = end;
     const path = join(this.#folder, CHECKPOINT);
-    await writeFile(`${path}.new`, JSON.stringify(end), { mode: 0o600 });
+    await writeFile(`${path}.new`, lineOf(CHECKPOINT, end, end.sequence), { mode: 0o600 });
     await rename(`${path}.new`, path);
     await this.#remove((segment) => segment < end.segment);
   }
@@ -143,10 +143,11 @@ export class LogReader<T> {
     for (let at = 0; at < bytes.length && records.length < most;) {
       const end = bytes.indexOf(NEWLINE, at);
       const line = readLine(bytes.toString('utf8', at, end));
-      if (line === undefined) faults.push({ kind: 'damaged', segment, offset });
-      else {
+      if (line === undefined) {
+        faults.push({ kind: 'damaged', segment, offset, detail: `a line of ${end - at} bytes` });
+      } else {
         if (sequence > 0 && line.sequence > sequence + 1) {
-          faults.push({ kind: 'gap', segment, offset, detail: `${sequence} to ${line.sequence}` });
+          faults.push({ kind: 'gap', segment, offset, detail: missing(sequence + 1, line.sequence - 1) });
         }
         sequence = line.sequence;
         this.#take(line, { records, faults, segment, offset });
@@ -170,15 +171,15 @@ export class LogReader<T> {
 
   #checkpoint(): LogPosition {
     const path = join(this.#folder, CHECKPOINT);
-    const first = { segment: '', offset: 0, sequence: 0 };
-    if (!existsSync(path)) return first;
-    try {
-      return JSON.parse(readFileSync(path, 'utf8')) as LogPosition;
-    } catch {
-      // What is delivered again changes nothing: reading from the start costs time and nothing else.
-      return first;
-    }
+    const line = existsSync(path) ? readLine(readFileSync(path, 'utf8').trimEnd()) : undefined;
+    // What is delivered again changes nothing: reading from the start costs time and nothing else.
+    if (line === undefined) return { segment: '', offset: 0, sequence: 0 };
+    return JSON.parse(line.body) as LogPosition;
   }
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`;
 }
 
 async function readAt(path: string, offset: number): Promise<Buffer> {

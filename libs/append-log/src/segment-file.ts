@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -15,13 +15,17 @@ export class SegmentFile {
 
   /**
    * @param write the system call
-   * @throws Error when the file is there already, or cannot be made
+   * @throws Error when the file is there already with something in it, or cannot be made
    */
   constructor(folder: string, name: string, write = writeSync) {
     this.name = name;
     this.#write = write;
     this.#folder = folder;
-    this.#fd = openSync(join(folder, name), 'ax', 0o600);
+    this.#fd = openSync(join(folder, name), 'a', 0o600);
+    // Of a process that died before its first line there may be an empty one.
+    if (fstatSync(this.#fd).size === 0) return;
+    closeSync(this.#fd);
+    throw new Error(`the segment ${name} is there already`);
   }
 
   get bytes(): number {

@@ -8,6 +8,11 @@ export function segmentName(firstSequence: number): string {
   return `${String(firstSequence).padStart(16, '0')}.journal`;
 }
 
+/** Number of the first record of a segment. */
+export function firstSequenceOf(segment: string): number {
+  return Number.parseInt(segment, 10);
+}
+
 /** Names of the segments of a log, the oldest first. */
 export function segmentsIn(folder: string): readonly string[] {
   return readdirSync(folder)

@@ -21,4 +21,10 @@ export * from './output/grammars.js';
 export { DIALOG_FAMILIES, familyFormat, type DialogFamily } from './families.js';
 export { MissingControlToken } from './dialog/marks.js';
 export { jinjaFormat, type JinjaFormatOptions } from './jinja/jinja-format.js';
+export {
+  specialTokensIn,
+  specialTokensNamedIn,
+  specialTokensOf,
+  type SpecialTokens,
+} from './jinja/special-tokens.js';
 export { UnstableTemplate } from './jinja/bridge.js';

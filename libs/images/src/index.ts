@@ -8,4 +8,5 @@ export { imagePartsOf, sourceOf, type PlacedImage } from './image-parts.js';
 export { ImageLoader, type ImageLoaderOptions, type ImageSource, type LoadedImage } from './image-loader.js';
 export { imageBytes, imagesOf, type KnownImages, type KnownImage } from './images.js';
 export { imagesCodec } from './images-codec.js';
+export { urlBytes } from './url-bytes.js';
 export { ImagesStage, Images, type ImagesStageOptions } from './images.stage.js';

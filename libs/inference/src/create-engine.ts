@@ -65,6 +65,7 @@ export function createEngine(options: EngineOptions): EngineClient {
     takesImages: options.images === 'content_parts',
     capabilities: (signal) => tokens.capabilities(signal),
     generate: (request, signal) => tokens.generate(request, signal),
+    reprobe: () => tokens.reprobe(),
   };
 }
 

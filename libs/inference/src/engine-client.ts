@@ -37,8 +37,8 @@ export interface GenerateRequest {
 
 /** An image as an engine gets it. */
 export interface EngineImage {
-  /** A data: URL in base64 that needs no escaping in JSON. */
-  readonly url: string;
+  /** A data: URL in base64 that needs no escaping in JSON, as its bytes: not to be written to. */
+  readonly url: Buffer;
   /** How closely the client wants it looked at; engines may ignore it. */
   readonly detail?: ImageDetail | undefined;
 }
@@ -89,7 +89,7 @@ export interface EngineClient {
    * Samples until a stop id, the limit or `signal`. Reading is pulled: a consumer that stops reading slows the engine.
    * Ending the iteration or the signal ends the request at the engine.
    * @throws ApiError engine_unavailable | engine_timeout | server_is_overloaded | context_length_exceeded | engine_refused |
-   *   engine_error
+   *   engine_lacks_model | engine_error
    */
   generate(request: GenerateRequest, signal: AbortSignal): AsyncIterable<EngineChunk>;
   /**
@@ -97,6 +97,8 @@ export interface EngineClient {
    * @throws as {@link generate} does
    */
   converse?(request: MessageRequest, signal: AbortSignal): AsyncIterable<MessageChunk>;
+  /** Another server may be at its address by now: what it can do is found out anew. Not there where nothing is found out. */
+  reprobe?(): void;
   /** Closes idle connections. */
   close(): Promise<void>;
 }

@@ -26,6 +26,27 @@ const CONTEXT_OVERFLOW = new RegExp(
   'i',
 );
 
+/**
+ * A 404 that is about the model, and not about the address. vLLM: "The model `m` does not exist"; Ollama: "model 'm' not
+ * found"; SGLang and hosted ones: `model_not_found`.
+ */
+const NO_SUCH_MODEL = /model/i;
+
+/**
+ * How engines word ids that they do not have. vLLM: "out of vocabulary"; llama-server: "invalid tokens"; SGLang: "vocab size".
+ * Ids come from here alone, so it is the configuration that is at fault.
+ */
+const FOREIGN_IDS = /out of vocabulary|contains invalid tokens|vocab(?:ulary)?[ _]size/i;
+
+/** What statuses mean that tell of a configuration at fault, for who reads the log. */
+const HINTS: Readonly<Record<number, string>> = {
+  401: ': it wants a key, or another one (apiKeyEnv)',
+  403: ': it wants a key, or another one (apiKeyEnv)',
+  404: ': its url or the name of the model there (engineModel) is wrong',
+};
+const FOREIGN_IDS_HINT =
+  ": it does not know ids of the prompt, so the model's format or tokenizer is another one's";
+
 /** Statuses that blame the request, and not the engine or its address. */
 const REFUSALS = new Set([400, 413, 422]);
 
@@ -41,15 +62,19 @@ const MAX_RETRY_SECONDS = 300;
  * The error for an engine's HTTP answer. What the engine said is read and dropped: it may quote the prompt, which
  * belongs neither in a log nor in front of another client.
  * @param retryAfter the answer's header of that name; a date in it is passed over
- * @returns engine_refused for a request that is at fault: it says nothing of how the engine is
+ * @returns engine_refused for a request that is at fault, and engine_lacks_model for a model that the engine does not have:
+ *   they say nothing of how it is
  */
 export function errorOfBody(status: number, body: string, retryAfter?: string): ApiError {
-  const cause = new Error(`the engine answered with status ${status}`);
+  const isForeign = REFUSALS.has(status) && FOREIGN_IDS.test(body);
+  const hint = isForeign ? FOREIGN_IDS_HINT : (HINTS[status] ?? '');
+  const cause = new Error(`the engine answered with status ${status}${hint}`);
   // An overloaded server may as well speak of its context; one that is asked for too much does not say so by 5xx.
   if (status < 500 && !OVERLOADS.has(status) && CONTEXT_OVERFLOW.test(body)) {
     return new ApiError('context_length_exceeded', { param: 'input', cause });
   }
   if (OVERLOADS.has(status)) return overloaded(cause, retryAfter);
+  if (status === 404 && NO_SUCH_MODEL.test(body)) return new ApiError('engine_lacks_model', { cause });
   return new ApiError(REFUSALS.has(status) ? 'engine_refused' : 'engine_error', { cause });
 }
 
@@ -63,6 +88,7 @@ function overloaded(cause: Error, header: string | undefined): ApiError {
 
 /** Statuses behind the codes and types that servers put into a stream. */
 const STATUS_OF: Readonly<Record<string, number>> = {
+  model_not_found: 404,
   rate_limit_exceeded: 429,
   rate_limit_error: 429,
   server_is_overloaded: 503,

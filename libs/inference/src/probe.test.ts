@@ -43,6 +43,22 @@ describe('what a server is', () => {
     expect((await client.capabilities()).api).toBe('sglang /generate');
   });
 
+  it.each([
+    [401, 'engine_error', 'status 401: it wants a key, or another one (apiKeyEnv)'],
+    [403, 'engine_error', 'status 403: it wants a key'],
+    [404, 'engine_error', 'status 404: its url or'],
+    [400, 'engine_error', 'status 400'],
+    [503, 'server_is_overloaded', 'status 503'],
+  ])('cannot be told where the list is refused with %i, and the log says why', async (page, code, why) => {
+    const { engine } = await answering();
+    engine.pages.set('/v1/models', page);
+    const client = clientFor(engine.url, { kind: 'auto' });
+    await expect(client.capabilities()).rejects.toMatchObject({
+      code,
+      cause: { message: expect.stringContaining(why) },
+    });
+  });
+
   it('is asked once, not by each request, and again when the server has changed', async () => {
     let generate = true;
     let answered = 0;

@@ -1,4 +1,6 @@
+import { ApiError } from '@turnpike/protocol';
 import type { Dialect } from './dialect.js';
+import { errorOfBody } from './engine-errors.js';
 import { llamaServerCompletion } from './llama-server/completion.js';
 import { fieldsOf } from './read-values.js';
 import { sglangGenerate } from './sglang/generate.js';
@@ -26,12 +28,16 @@ const MAX_LIST_BYTES = 1024 * 1024;
 /**
  * What kind of server this is, by its `/v1/models`.
  * @returns undefined for one that is spoken to in messages, or that cannot be told
- * @throws the error of a connection that failed
+ * @throws the error of a connection that failed; ApiError for a server that does not let us ask
  */
 export async function detectKind(http: EngineHttp, signal: AbortSignal): Promise<TokenKind | undefined> {
   const answer = await http.get('/v1/models', signal);
   const text = await readText(answer.body, MAX_LIST_BYTES);
-  if (answer.status !== 200) return undefined;
+  if (answer.status !== 200) {
+    const error = errorOfBody(answer.status, '', answer.headers['retry-after']);
+    // Every request would be refused like that, so it is the engine's fault, whatever the status blames.
+    throw error.code === 'engine_refused' ? new ApiError('engine_error', { cause: error.cause }) : error;
+  }
   let list: unknown;
   try {
     list = JSON.parse(text);

@@ -27,7 +27,7 @@ function contentParts(images: readonly EngineImage[]): Buffer[] {
   if (images.length === 0) return [];
   const parts = images.flatMap(({ url, detail }, index) => [
     Buffer.from(`${index === 0 ? ',"content_parts":[' : ','}{"type":"image_url","url":"`),
-    Buffer.from(url, 'latin1'),
+    url,
     Buffer.from(detail === undefined ? '"}' : `","detail":"${detail}"}`),
   ]);
   return [...parts, Buffer.from(']')];

@@ -24,6 +24,19 @@ describe('failures of the engine', () => {
     ['llama-server, loading', 503, '{"error":{"type":"unavailable_error"}}', 'server_is_overloaded'],
     ['no key', 401, '{}', 'engine_error'],
     ['a wrong address', 404, 'Not Found', 'engine_error'],
+    [
+      'a model that vLLM does not have',
+      404,
+      '{"error":{"message":"The model `m` does not exist."}}',
+      'engine_lacks_model',
+    ],
+    ['one that Ollama does not have', 404, '{"error":"model \'m\' not found"}', 'engine_lacks_model'],
+    [
+      'one that a hosted service does not have',
+      200,
+      '{"error":{"code":"model_not_found","message":"model"}}',
+      'engine_lacks_model',
+    ],
     ['too many requests', 429, '', 'server_is_overloaded'],
     ['a crash', 500, 'Traceback: secret', 'engine_error'],
     ['a gateway without an engine', 502, '<html>', 'engine_error'],
@@ -51,6 +64,25 @@ describe('failures of the engine', () => {
     expect([chunks, codeOf(error)]).toEqual([[], code]);
     expect((error as ApiError).message).not.toMatch(/secret|127\.0\.0\.1|status/);
     expect((error as ApiError).retryAfter).toBe(code === 'server_is_overloaded' ? 1 : undefined);
+  });
+
+  it.each([
+    [400, '{"error":{"message":"Token id 200006 is out of vocabulary"}}', /format or tokenizer/],
+    [400, '{"error":{"message":"Prompt contains invalid tokens"}}', /format or tokenizer/],
+    [
+      400,
+      '{"error":{"message":"The input_ids contains values greater than the vocab size (9)"}}',
+      /tokenizer/,
+    ],
+    [400, '{"error":{"message":"no"}}', /status 400$/],
+    [401, '{}', /status 401: .*apiKeyEnv/],
+    [404, '{"error":{"message":"The model `m` does not exist."}}', /status 404: .*engineModel/],
+  ])('tells who runs it what to change: %i %s', async (status, body, why) => {
+    const { client } = await setUp(({ response }) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+    const { error } = await drain(client);
+    expect((error as { cause: Error }).cause.message).toMatch(why);
   });
 
   it.each([

@@ -52,6 +52,11 @@ export class TokenEngine {
     return this.#structuredOutputs ? capabilities : { ...capabilities, grammars: [] };
   }
 
+  /** What the server is and can do is asked anew by the next request. */
+  reprobe(): void {
+    this.#probed = undefined;
+  }
+
   async *generate(request: GenerateRequest, signal: AbortSignal): AsyncGenerator<EngineChunk> {
     signal.throwIfAborted();
     const dialect = await unlessAborted(this.#dialect(), signal);

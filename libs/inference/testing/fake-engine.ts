@@ -16,7 +16,7 @@ export interface SeenRequest {
 export class FakeEngine {
   /** Requests by POST. */
   readonly requests: SeenRequest[] = [];
-  /** What is there for GET: a status, or JSON. */
+  /** What is there for GET: a status, JSON, or bytes as they are; a function gives one of them, also later. */
   readonly pages = new Map<string, unknown>();
   readonly #server: Server;
 
@@ -34,9 +34,7 @@ export class FakeEngine {
         });
       });
       if (request.method === 'GET') {
-        const page = engine.pages.get(request.url ?? '') ?? 404;
-        response.writeHead(typeof page === 'number' ? page : 200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(page));
+        void show(engine.pages.get(request.url ?? '') ?? 404, response);
         return;
       }
       const parts: Buffer[] = [];
@@ -63,10 +61,22 @@ export class FakeEngine {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Takes no further connections; answers that are under way go on. */
+  refuse(): void {
+    this.#server.close();
+  }
+
+  /** Ends it with all its connections. */
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+async function show(wanted: unknown, response: ServerResponse): Promise<void> {
+  const page: unknown = typeof wanted === 'function' ? await (wanted as () => unknown)() : wanted;
+  response.writeHead(typeof page === 'number' ? page : 200, { 'content-type': 'application/json' });
+  response.end(Buffer.isBuffer(page) ? page : JSON.stringify(page));
 }
 
 /** Begins a stream of events. */

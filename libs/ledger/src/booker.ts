@@ -2,8 +2,8 @@ import { parseUsageRecord, type UsageRecord } from '@turnpike/metering';
 import type { DeadLetters } from './dead-letters.js';
 import type { Ledger } from './ledger.js';
 
-/** Codes of what a database will never take: data it cannot hold, and rules that are broken. */
-const PERMANENT = /^(22[0-9A-Z]{3}|23[0-9A-Z]{3}|SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)\w*)$/;
+/** Codes of what a database will never take: data it cannot hold, and rules that are broken, those of the ledger's own triggers too. */
+const PERMANENT = /^(22[0-9A-Z]{3}|23[0-9A-Z]{3}|P0001|SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)\w*)$/;
 
 /**
  * Books what is delivered, in one transaction. What can never be booked is kept apart with the reason, and holds up nothing

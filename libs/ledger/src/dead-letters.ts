@@ -42,10 +42,10 @@ export class DeadLetters {
       .insertInto('ledger_dead_letters')
       .values({
         id: `dl_${createHash('sha256').update(`${job}\n${text}`).digest('hex').slice(0, 40)}`,
-        job,
-        response_id: typeof id === 'string' ? id : null,
-        tenant: typeof tenant === 'string' ? tenant : null,
-        reason,
+        job: storable(job),
+        response_id: typeof id === 'string' ? storable(id) : null,
+        tenant: typeof tenant === 'string' ? storable(tenant) : null,
+        reason: storable(reason),
         payload: text,
         failed_at: this.#now(),
         state: 'open',
@@ -128,6 +128,11 @@ export class DeadLetters {
       .returningAll()
       .executeTakeFirst();
   }
+}
+
+/** Text for a column: Postgres holds no NUL, and what could not be kept here would come again without end. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD');
 }
 
 function costOf(payload: string): { amount: number; model: string } {

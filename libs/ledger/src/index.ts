@@ -3,6 +3,7 @@ export { usageTransactionId, type Booked } from './booking.js';
 export { Booker } from './booker.js';
 export { csv } from './csv.js';
 export { DeadLetters, type NewDeadLetter, type Resolution } from './dead-letters.js';
+export { bookDecision, DECISION_KINDS, type Decided, type DecisionOptions } from './decisions.js';
 export { emptyInvoice, invoiceCsv, invoiceFor, type Invoice, type InvoiceLine } from './invoice.js';
 export { Ledger, type Balance, type Decision, type LedgerFault } from './ledger.js';
 export { SqlHolds, type SqlHoldsOptions } from './sql-holds.js';

@@ -88,7 +88,8 @@ export class Ledger {
   /**
    * Books a decision.
    * @returns false when it was booked before
-   * @throws RangeError for a negative amount; Error for a response that another tenant made, or none
+   * @throws RangeError for a negative amount, and for more than the response has come to with all that is booked of it;
+   *   Error for a response that another tenant made, or none
    */
   async decide(decision: Decision): Promise<boolean> {
     const { id, kind, tenant, responseId, reason, author } = decision;
@@ -116,6 +117,10 @@ export class Ledger {
         now,
       );
       if (isNew && usage !== undefined && kind !== 'payment') {
+        // Behind the balance of the tenant, which one writer has at a time: another decision is seen here, or sees this one.
+        const left = await chargedFor(db, tenant, usage.response_id);
+        if (left !== undefined && left < 0n)
+          throw new RangeError('more is given back than the response has come to');
         await spend(db, [{ ...usage, at: usage.admitted_at, amount: -amount }]);
       }
       return isNew;
@@ -175,6 +180,15 @@ export class Ledger {
     return rows.map(({ account, entries, balance }) => ({ account, entries, balance: BigInt(balance) }));
   }
 
+  /** Whether anything was ever booked for a tenant. */
+  async hasAccount(tenant: string): Promise<boolean> {
+    const query = this.#db
+      .selectFrom('ledger_balances')
+      .select('account')
+      .where('account', '=', ACCOUNT.tenant(tenant));
+    return (await query.executeTakeFirst()) !== undefined;
+  }
+
   /** What a tenant owes, in nano-dollars. */
   async owed(tenant: string): Promise<bigint> {
     const account = ACCOUNT.tenant(tenant);
@@ -218,6 +232,27 @@ export class Ledger {
     await post(db, [transaction], now);
     return true;
   }
+}
+
+/**
+ * What a response has come to with everything that is booked of it, in nano-dollars; undefined where nothing is.
+ * @param but id of a transaction that is left out
+ */
+export async function chargedFor(
+  db: Kysely<LedgerSchema>,
+  tenant: string,
+  responseId: string,
+  but = '',
+): Promise<bigint | undefined> {
+  const { charged } = await db
+    .selectFrom('ledger_transactions')
+    .innerJoin('ledger_entries', 'transaction_id', 'id')
+    .select(sql<string | null>`cast(sum(amount) as text)`.as('charged'))
+    .where('response_id', '=', responseId)
+    .where('account', '=', ACCOUNT.tenant(tenant))
+    .where('id', '<>', but)
+    .executeTakeFirstOrThrow();
+  return charged === null ? undefined : BigInt(charged);
 }
 
 async function usageOf(db: Transaction<LedgerSchema>, tenant: string, responseId: string): Promise<UsageRow> {

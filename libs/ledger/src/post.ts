@@ -1,4 +1,4 @@
-import { subjectName, subjectsOf, windowOf, type Period } from '@turnpike/metering';
+import { rowAmount, subjectName, subjectsOf, windowOf, type Period } from '@turnpike/metering';
 import type { Transaction } from 'kysely';
 import type { LedgerSchema, TransactionRow } from './schema.js';
 
@@ -24,7 +24,7 @@ const PERIODS: readonly Period[] = ['day', 'month', 'total'];
 /**
  * Books transactions that are not there yet, and keeps the balances. Rows that many write are taken in one order, so that
  * writers wait for each other and never both ways.
- * @throws Error when one is there, or its entries do not add up to zero
+ * @throws Error when one is there, or its entries do not add up to zero; RangeError when together they are more than a number holds
  */
 export async function post(
   db: Transaction<LedgerSchema>,
@@ -43,7 +43,7 @@ export async function post(
   const balances = new Map<string, { balance: number; entries: number }>();
   for (const { account, amount } of entries) {
     const { balance, entries } = balances.get(account) ?? { balance: 0, entries: 0 };
-    balances.set(account, { balance: balance + amount, entries: entries + 1 });
+    balances.set(account, { balance: sumOf(balance, amount), entries: entries + 1 });
   }
   await db
     .insertInto('ledger_balances')
@@ -65,7 +65,7 @@ export async function spend(db: Transaction<LedgerSchema>, changes: readonly Spe
       for (const period of PERIODS) {
         const row = { subject: subjectName(subject), time_window: windowOf(period, change.at) };
         const name = row.subject + row.time_window;
-        sums.set(name, { ...row, spent: (sums.get(name)?.spent ?? 0) + change.amount });
+        sums.set(name, { ...row, spent: sumOf(sums.get(name)?.spent ?? 0, change.amount) });
       }
     }
   }
@@ -79,6 +79,11 @@ export async function spend(db: Transaction<LedgerSchema>, changes: readonly Spe
       })),
     )
     .execute();
+}
+
+/** @throws RangeError for a sum that is not exact: fewer at once are */
+function sumOf(a: number, b: number): number {
+  return rowAmount(BigInt(a) + BigInt(b));
 }
 
 /** Entries of a map in the order of their names. */

@@ -4,6 +4,8 @@ import { sql } from 'kysely';
 
 export interface RerateOptions {
   readonly prices: PriceBook;
+  /** The name that a model is billed by, of one that a record has; by default the same. */
+  readonly modelOf?: ((name: string) => string) | undefined;
   /** Version whose prices are to hold; by default the one that held when each turn began. */
   readonly version?: string | undefined;
   readonly tenant?: string | undefined;
@@ -59,12 +61,11 @@ async function correctOne(
   ledger: Ledger,
   record: UsageRecord,
   charged: number,
-  { prices, version, reason, author }: RerateOptions,
+  { prices, modelOf = (name) => name, version, reason, author }: RerateOptions,
 ): Promise<bigint> {
+  const model = modelOf(record.model);
   const rates: Rates | undefined =
-    version === undefined
-      ? prices.ratesAt(record.model, record.admittedAt)
-      : prices.ratesOf(record.model, version);
+    version === undefined ? prices.ratesAt(model, record.admittedAt) : prices.ratesOf(model, version);
   // Without a price there is nothing to say about what it should have been.
   if (rates === undefined) return 0n;
   const { amount } = chargeFor(record, rates);

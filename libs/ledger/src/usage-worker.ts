@@ -20,21 +20,27 @@ const MAX_BACK_OFF_MS = 5_000;
 const CONCURRENCY = 4;
 /** How long Redis may be silent before it is reported, in ms. */
 const HEALTH_MS = 1_000;
+/** Wait before the worker goes on after an error of the queue, in ms. */
+const RETRY_MS = 1_000;
+/**
+ * How long such an error is reported, in ms: the next one comes sooner. Nothing tells when a worker without jobs is well again, and
+ * its connections come back in any order.
+ */
+const LOST_MS = 3 * RETRY_MS;
 
 /** Takes jobs from the queue and books them. It survives Redis and the database being away, and goes on by itself. */
 export class UsageWorker {
   readonly #worker: Worker<UsageJob>;
   readonly #redis: Redis;
   readonly #options: UsageWorkerOptions;
+  /** Why the last job was not booked. */
   #failure: Error | undefined;
+  /** What last kept the worker from the queue, and when, in ms. */
+  #lost: { readonly error: Error; readonly at: number } | undefined;
 
   constructor(options: UsageWorkerOptions) {
     this.#options = options;
-    const failed = (error: Error) => {
-      this.#failure = error;
-      options.onError(error);
-    };
-    this.#redis = connect(options.url, CONSUMER, failed);
+    this.#redis = connect(options.url, CONSUMER, options.onError);
     this.#worker = new Worker<UsageJob>(USAGE_QUEUE, (job) => this.#process(job), {
       connection: this.#redis,
       concurrency: options.concurrency ?? CONCURRENCY,
@@ -43,11 +49,18 @@ export class UsageWorker {
       lockDuration: 5_000,
       stalledInterval: 2_000,
       maxStalledCount: 1_000_000,
+      runRetryDelay: RETRY_MS,
       settings: { backoffStrategy: (attempt = 1) => backOff(attempt) },
     });
-    this.#worker.on('error', failed);
-    this.#worker.on('failed', (_job, error) => failed(error));
-    this.#worker.on('completed', () => (this.#failure = undefined));
+    this.#worker.on('error', (error) => {
+      this.#lost = { error, at: performance.now() };
+      options.onError(error);
+    });
+    this.#worker.on('failed', (_job, error) => {
+      this.#failure = error;
+      options.onError(error);
+    });
+    this.#worker.on('completed', () => (this.#failure = this.#lost = undefined));
   }
 
   /**
@@ -62,6 +75,8 @@ export class UsageWorker {
       return (thrown as Error).message;
     }
     if (!this.#worker.isRunning()) return 'the worker has stopped';
+    const lost = this.#lost;
+    if (lost !== undefined && performance.now() - lost.at < LOST_MS) return lost.error.message;
     return this.#failure?.message;
   }
 

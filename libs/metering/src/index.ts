@@ -26,4 +26,12 @@ export {
   type UsagePart,
   type UsageRecord,
 } from './usage-record.js';
-export { dayOf, subjectName, subjectsOf, windowOf, type BudgetSubject, type Period } from './windows.js';
+export {
+  dayOf,
+  isDay,
+  subjectName,
+  subjectsOf,
+  windowOf,
+  type BudgetSubject,
+  type Period,
+} from './windows.js';

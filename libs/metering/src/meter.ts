@@ -5,6 +5,8 @@ import { TurnMeter } from './turn-meter.js';
 export interface MeterOptions extends MeteringOptions {
   /** Where the turns that run are found by their response ids; by default a map of its own. */
   readonly turns?: Map<string, TurnMeter> | undefined;
+  /** The name that a model is billed by, of one that clients use; by default the same. */
+  readonly modelOf?: ((name: string) => string) | undefined;
 }
 
 /** Meters the turns of one gateway. */
@@ -24,7 +26,11 @@ export class Meter {
 
   /** Begins to meter a turn, which is to be settled however it ends. */
   begin(turn: MeteredTurn): TurnMeter {
-    const meter = new TurnMeter(turn, { ...this.#options, onEnd: () => this.#turns.delete(turn.id) });
+    const { modelOf = (name) => name } = this.#options;
+    const meter = new TurnMeter(
+      { ...turn, model: modelOf(turn.model) },
+      { ...this.#options, onEnd: () => this.#turns.delete(turn.id) },
+    );
     this.#turns.set(turn.id, meter);
     return meter;
   }

@@ -6,7 +6,7 @@ export interface MeteredTurn {
   readonly id: string;
   readonly tenant: string;
   readonly key: string;
-  /** By the name that the client used. */
+  /** By the name that the client used; `modelOf` of the meter may know the one that it is billed by. */
   readonly model: string;
   readonly lane: string | null;
   readonly transport: UsageRecord['transport'];

@@ -23,6 +23,7 @@ versions:
     expect(book.ratesAt('gone', Date.parse('2026-02-01'))).toBeDefined();
     expect(book.ratesAt('gone', Date.parse('2026-04-01'))).toBeUndefined();
     expect(book.ratesOf('gone', 'old')).toBeDefined();
+    expect([book.hasVersion('old'), book.hasVersion('older')]).toEqual([true, false]);
     expect(book.ratesOf('gone', 'other')).toBeUndefined();
   });
 

@@ -128,6 +128,11 @@ export class PriceBook {
     return this.#versions.find(({ from }) => from <= at)?.models.get(model);
   }
 
+  /** Whether there is a version of that name. */
+  hasVersion(version: string): boolean {
+    return this.#versions.some((each) => each.version === version);
+  }
+
   /** What a model costs in a version; undefined when there is none or it has no price for it. */
   ratesOf(model: string, version: string): Rates | undefined {
     return this.#versions.find((each) => each.version === version)?.models.get(model);

@@ -49,7 +49,7 @@ export interface Admission {
   readonly serviceTier: string;
   /** Whether the response is kept, so that it can be compared. */
   readonly stored: boolean;
-  /** When the engine was first called, or the warm-up was taken; ms since the epoch. Decides about prices and windows. */
+  /** When the turn began; ms since the epoch. Decides about prices and about windows, of what is held as of the bill. */
   readonly admittedAt: number;
 }
 

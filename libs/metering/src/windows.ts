@@ -6,6 +6,12 @@ export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
+/** Whether text is a day that there is, as `2026-01-31`; `2026-02-30` is none, although it can be read as one. */
+export function isDay(text: string): boolean {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  return !Number.isNaN(at) && dayOf(at) === text;
+}
+
 /** The window of a period that a moment lies in: `day:2026-01-31`, `month:2026-01`, `total`. */
 export function windowOf(period: Period, at: number): string {
   if (period === 'total') return period;

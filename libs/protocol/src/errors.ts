@@ -109,6 +109,7 @@ export const ERRORS = {
   server_restarted: [500, 'server_error', 'The server restarted before the response was complete.'],
   engine_error: [502, 'server_error', 'The inference engine failed while it was answering.'],
   engine_refused: [502, 'server_error', 'The inference engine does not take this request.'],
+  engine_lacks_model: [502, 'server_error', 'The inference engine does not serve this model right now.'],
   engine_timeout: [504, 'server_error', 'The inference engine was silent for too long.'],
   tool_call_missing: [502, 'server_error', "The model did not make a tool call that 'tool_choice' allows."],
   invalid_answer: [502, 'server_error', "The model's answer is not what 'text.format' asks for."],

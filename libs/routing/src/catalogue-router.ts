@@ -69,8 +69,13 @@ export class CatalogueRouter implements RouterStrategy {
       const route = this.#best(tiers, standing, query);
       if (route !== undefined) return route;
     }
-    const waits = tiers.flat().map(({ route }) => this.#board.waitMs(route.engine.name));
-    throw new ApiError('engine_unavailable', { retryAfter: Math.ceil(Math.min(...waits) / 1000) || 1 });
+    const engines = [...new Set(tiers.flat().map(({ route }) => route.engine.name))];
+    const waits = engines.map((engine) => this.#board.waitMs(engine));
+    throw new ApiError('engine_unavailable', {
+      retryAfter: Math.ceil(Math.min(...waits) / 1000) || 1,
+      // For the log: clients hear of no engine.
+      cause: new Error(`no engine of the model '${quotable(model)}' can be reached: ${engines.join(', ')}`),
+    });
   }
 
   /** A chain moves on when its engine is unwell and another is not, and back when its model's own engines are well again. */

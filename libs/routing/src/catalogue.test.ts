@@ -75,6 +75,16 @@ describe('the catalogue', () => {
     });
   });
 
+  it('gives a model no more context than the engine has there', () => {
+    const replicas = [150, 40, undefined].map((contextTokens, index) => {
+      const engine = engineOf(`e${index}`);
+      return { engine, engineModel: 'm', weight: 1, contextTokens };
+    });
+    const fallbacks = [{ engine: two, engineModel: 'm', contextTokens: 60 }];
+    const [model] = new CatalogueBuilder().build([named('m', { replicas, fallbacks })], []);
+    expect(model?.tiers.flat().map(({ route }) => route.contextTokens)).toEqual([100, 40, 100, 60]);
+  });
+
   it('gives images to engines that take them only', () => {
     const images = { tokens: 'fixed', each: 1 } as const;
     const replicas = [one, two].map((engine) => ({ engine, engineModel: 'm', weight: 1 }));

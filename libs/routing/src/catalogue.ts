@@ -9,6 +9,8 @@ export interface Place {
   readonly engine: EngineClient;
   /** The engine's own name for the model. */
   readonly engineModel: string;
+  /** Most tokens of prompt and output together that it takes there, where the engine says so. */
+  readonly contextTokens?: number | undefined;
 }
 
 /** A model as the configuration describes it. */
@@ -76,8 +78,10 @@ function tiersOf(
   name: string,
   routeTo: (route: Route) => Route,
 ): Replica[][] {
-  const replica = (of: NamedModel, { engine, engineModel }: Place, weight: number): Replica => {
-    const { format, contextTokens } = of;
+  const replica = (of: NamedModel, place: Place, weight: number): Replica => {
+    const { format } = of;
+    const { engine, engineModel } = place;
+    const contextTokens = Math.min(of.contextTokens, place.contextTokens ?? Infinity);
     // Messages hold their images themselves.
     const images = engine.takesImages === true || format.api !== undefined ? of.images : undefined;
     return { route: routeTo({ model: name, engineModel, format, contextTokens, engine, images }), weight };

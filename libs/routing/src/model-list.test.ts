@@ -16,7 +16,12 @@ describe('a list of models', () => {
     [
       'llama-server',
       { id: 'm.gguf', owned_by: 'llamacpp', meta: { vocab_type: 2, n_vocab: 1, n_ctx_train: 8192 } },
-      { id: 'm.gguf', ownedBy: 'llamacpp', contextTokens: 8192 },
+      { id: 'm.gguf', ownedBy: 'llamacpp', trainedTokens: 8192 },
+    ],
+    [
+      'llama-server that says what it was started with',
+      { id: 'm.gguf', owned_by: 'llamacpp', meta: { n_ctx: 4096, n_ctx_train: 8192 } },
+      { id: 'm.gguf', ownedBy: 'llamacpp', contextTokens: 4096, trainedTokens: 8192 },
     ],
     [
       'Ollama',
@@ -49,9 +54,16 @@ describe('a list of models', () => {
     expect(listedModels({ data })).toEqual([{ id: 'm' }, { id: 'n' }]);
   });
 
-  it.each([undefined, null, 'x', 7, [], {}, { data: {} }, { data: 'x' }])('is none: %j', (body) => {
-    expect(listedModels(body)).toBeUndefined();
+  it('of an Ollama without models is an empty one', () => {
+    expect(listedModels({ object: 'list', data: null })).toEqual([]);
   });
+
+  it.each([undefined, null, 'x', 7, [], {}, { data: {} }, { data: 'x' }, { data: null }])(
+    'is none: %j',
+    (body) => {
+      expect(listedModels(body)).toBeUndefined();
+    },
+  );
 
   it('of any length is read to a limit', () => {
     const data = Array.from({ length: 5_000 }, (_, index) => ({ id: `m${index}` }));

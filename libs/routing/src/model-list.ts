@@ -1,8 +1,10 @@
 /** A model as an engine lists it at `/v1/models`. */
 export interface ListedModel {
   readonly id: string;
-  /** Most tokens of prompt and output together, where the engine says so. */
+  /** Most tokens of prompt and output together, where the engine says so: more than that it refuses. */
   readonly contextTokens?: number | undefined;
+  /** How long the prompts were that it was trained with. An engine may be started with less, and with more. */
+  readonly trainedTokens?: number | undefined;
   /** Who serves it: vLLM, SGLang, llama-server and Ollama each have a word of their own here. */
   readonly ownedBy?: string | undefined;
 }
@@ -17,7 +19,9 @@ const WRITES_NOTHING = /embed|rerank/i;
 
 /** What an engine lists; undefined when that is no list of models. Entries that make no sense are passed over. */
 export function listedModels(body: unknown): ListedModel[] | undefined {
-  const data = fieldsOf(body)?.['data'];
+  const { object, data } = fieldsOf(body) ?? {};
+  // Ollama without any models.
+  if (object === 'list' && data === null) return [];
   if (!Array.isArray(data)) return undefined;
   return data
     .slice(0, MAX_MODELS)
@@ -30,8 +34,9 @@ function listedModel(entry: unknown): ListedModel | undefined {
   if (typeof id !== 'string' || !ID.test(id)) return undefined;
   return {
     id,
-    // llama-server: what the model was trained for, and what was set where it says that too.
-    contextTokens: firstCount(length, fieldsOf(meta)?.['n_ctx'], fieldsOf(meta)?.['n_ctx_train']),
+    // llama-server has what it was started with only in newer versions.
+    contextTokens: firstCount(length, fieldsOf(meta)?.['n_ctx']),
+    trainedTokens: firstCount(fieldsOf(meta)?.['n_ctx_train']),
     ownedBy: typeof ownedBy === 'string' ? ownedBy : undefined,
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { EngineChunk, GenerateRequest } from '@turnpike/inference';
 import { ApiError } from '@turnpike/protocol';
 import { engineOf } from '../testing/routes.js';
-import { WatchedEngine, type Outcome } from './index.js';
+import { WatchedEngine, type Outcome, type Standing } from './index.js';
 
 const REQUEST = {} as GenerateRequest;
 
@@ -10,8 +10,10 @@ const REQUEST = {} as GenerateRequest;
 function watch(chunks: readonly EngineChunk[], thrown?: Error) {
   const outcomes: Outcome[] = [];
   const circuits: string[] = [];
+  /** How the engine stood when it was doubted. */
+  const doubts: Standing[] = [];
   const clock = { ms: 0 };
-  const engine = new WatchedEngine(
+  const engine: WatchedEngine = new WatchedEngine(
     {
       ...engineOf('e'),
       async *generate() {
@@ -23,6 +25,7 @@ function watch(chunks: readonly EngineChunk[], thrown?: Error) {
       now: () => clock.ms,
       onOutcome: (outcome) => outcomes.push(outcome),
       onCircuit: (circuit) => circuits.push(circuit),
+      onDoubt: () => doubts.push(engine.standing),
     },
   );
   const run = async (signal = new AbortController().signal) => {
@@ -34,10 +37,29 @@ function watch(chunks: readonly EngineChunk[], thrown?: Error) {
     }
     return got;
   };
-  return { engine, run, outcomes, circuits, clock };
+  return { engine, run, outcomes, circuits, doubts, clock };
 }
 
 const CHUNK: EngineChunk = { ids: [1] };
+
+describe('a request that finds an engine not as it was known', () => {
+  it.each([
+    ['engine_unavailable', ['down']],
+    ['engine_lacks_model', ['ready']],
+    ['engine_refused', []],
+    ['engine_error', []],
+  ] as const)('says so once it is known how that stands: %s', async (code, expected) => {
+    const { run, doubts } = watch([], new ApiError(code));
+    await run();
+    expect(doubts).toEqual(expected);
+  });
+
+  it('and was left by its client says nothing', async () => {
+    const { run, doubts } = watch([], new ApiError('engine_unavailable'));
+    await run(AbortSignal.abort());
+    expect(doubts).toEqual([]);
+  });
+});
 
 describe('a watched engine', () => {
   it('passes everything on', async () => {
@@ -54,6 +76,7 @@ describe('a watched engine', () => {
     ['failed', [CHUNK], new ApiError('engine_error'), 'ready'],
     ['failed', [], new TypeError('of ours'), 'ready'],
     ['refused', [], new ApiError('context_length_exceeded'), 'ready'],
+    ['refused', [], new ApiError('engine_lacks_model'), 'ready'],
   ] as const)('tells what became of a request: %s', async (outcome, chunks, thrown, standing) => {
     const { engine, run, outcomes } = watch(chunks, thrown);
     await run();

@@ -6,7 +6,7 @@ import type {
   MessageChunk,
   MessageRequest,
 } from '@turnpike/inference';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, type ErrorCode } from '@turnpike/protocol';
 import {
   healthAfter,
   NEW_HEALTH,
@@ -26,6 +26,8 @@ export interface WatchedEngineOptions {
   readonly onOutcome?: (outcome: Outcome) => void;
   /** Told of each move of the circuit. */
   readonly onCircuit?: (circuit: Health['circuit']) => void;
+  /** Told when a request finds the engine not as it was known: it cannot be reached, or does not have the model. */
+  readonly onDoubt?: () => void;
 }
 
 /** An engine whose requests tell how it is. */
@@ -107,9 +109,14 @@ export class WatchedEngine implements Required<EngineClient> {
     } finally {
       const event = eventOf(outcome, failure);
       if (event !== undefined) this.learn(event);
+      if (outcome !== 'cancelled' && isDoubt(failure)) this.#options.onDoubt?.();
       this.#load -= 1;
       this.#options.onOutcome?.(outcome);
     }
+  }
+
+  reprobe(): void {
+    this.#engine.reprobe?.();
   }
 
   close(): Promise<void> {
@@ -117,11 +124,20 @@ export class WatchedEngine implements Required<EngineClient> {
   }
 }
 
+/** Answers that say nothing against the engine. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['engine_refused', 'engine_lacks_model']);
+/** What says that the engine, or what it serves, is not as it was. */
+const DOUBTS: ReadonlySet<ErrorCode> = new Set(['engine_unavailable', 'engine_lacks_model']);
+
+function isDoubt(thrown: unknown): boolean {
+  return thrown instanceof ApiError && DOUBTS.has(thrown.code);
+}
+
 function outcomeOf(thrown: unknown): Outcome {
   if (!(thrown instanceof ApiError)) return 'failed';
   if (thrown.code === 'engine_unavailable') return 'unreachable';
   if (thrown.code === 'server_is_overloaded') return 'overloaded';
-  return thrown.code === 'engine_refused' || thrown.status < 500 ? 'refused' : 'failed';
+  return REFUSALS.has(thrown.code) || thrown.status < 500 ? 'refused' : 'failed';
 }
 
 /** What an outcome says of the engine. */

@@ -11,6 +11,23 @@ export function isAway(thrown: unknown): boolean {
   return !(thrown instanceof pg.DatabaseError) || AWAY.test(thrown.code ?? '');
 }
 
+/** Codes of Node's when there is no connection, or no more. */
+const NO_CONNECTION =
+  /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+/** What `pg` and its pool say of connections without a code. */
+const LOST =
+  /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered)/;
+
+/** Whether an error, that may be of anything, is that of a database that cannot be reached. */
+export function isUnreachable(thrown: unknown): boolean {
+  if (thrown instanceof pg.DatabaseError) return isAway(thrown);
+  const { code, message } = Object(thrown) as { code?: unknown; message?: unknown };
+  return (
+    (typeof code === 'string' && NO_CONNECTION.test(code)) ||
+    (typeof message === 'string' && LOST.test(message))
+  );
+}
+
 /** Whether a failure to connect shows that the server is there: it may have no connection left, and serve those it has. */
 export function isAlive(thrown: unknown): boolean {
   return !isAway(thrown) || (thrown instanceof pg.DatabaseError && thrown.code?.startsWith('53') === true);

@@ -11,3 +11,4 @@ export { SqlConversationStore } from './sql-conversation-store.js';
 export { CachedResponseStore, type CachedStoreOptions, type StoreFailure } from './cached-response-store.js';
 export { SqlBackgroundJobs, type SqlBackgroundOptions } from './sql-background-jobs.js';
 export { Sweeper } from './sweeper.js';
+export { isUnreachable, unavailable } from './database-errors.js';

@@ -4,7 +4,7 @@ import { dollars } from '@turnpike/metering';
 import { ApiError, parseJson } from '@turnpike/protocol';
 import type { Request, Response } from 'express';
 import { BillingQueries, type LetterState } from '../billing-queries.js';
-import { letterObject, reconciliationObject, storyObject } from '../objects.js';
+import { decisionObject, letterObject, reconciliationObject, storyObject } from '../objects.js';
 import { parseInvoiceQuery, parseUsageQuery, usageCsv, usageObject } from '../usage-query.js';
 import { Actors, type Actor } from './actors.js';
 import { readText } from './read-text.js';
@@ -71,6 +71,14 @@ export class ApiController {
   async reconciliation(@Req() request: Request) {
     await this.actors.ofKey(request, 'operator');
     return reconciliationObject(await this.queries.reconciliation());
+  }
+
+  @Post('decisions')
+  @HttpCode(200)
+  async decide(@Req() request: Request) {
+    const actor = await this.actors.ofKey(request, 'operator');
+    const text = await readText(request);
+    return decisionObject(await this.queries.decide(actor, text === '' ? {} : parseJson(text)));
   }
 
   @Get('dead_letters')

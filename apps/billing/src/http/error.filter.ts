@@ -1,5 +1,6 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { ApiError, mintId } from '@turnpike/protocol';
+import { isUnreachable, unavailable } from '@turnpike/storage';
 import { log } from '@turnpike/telemetry';
 import type { Request, Response } from 'express';
 import { page } from '../pages/layout.js';
@@ -18,7 +19,7 @@ export class ErrorFilter implements ExceptionFilter {
 export function answerError(thrown: unknown, request: Request, response: Response): void {
   if (response.headersSent) return void response.destroy();
   if (thrown instanceof NotSignedIn) return response.redirect(303, '/login');
-  const error = isNowhere(thrown) ? new ApiError('not_found') : ApiError.from(thrown);
+  const error = errorOf(thrown);
   const id = mintId('request');
   if (error.status >= 500) log.error({ err: error.cause ?? error, request: id }, 'request failed');
   response.status(error.status).set('x-request-id', id);
@@ -30,6 +31,11 @@ export function answerError(thrown: unknown, request: Request, response: Respons
       .type('html')
       .send(page('That did not work', html`<p class="error" role="alert">${error.message}</p>`));
   }
+}
+
+function errorOf(thrown: unknown): ApiError {
+  if (isNowhere(thrown)) return new ApiError('not_found');
+  return isUnreachable(thrown) ? unavailable(thrown) : ApiError.from(thrown);
 }
 
 function isNowhere(thrown: unknown): boolean {

@@ -37,6 +37,7 @@ function header({ session, isOperator, hasQueue }: PageOf): Html {
       <a href="/">Usage</a>
       <a href="/response">Responses</a>
       ${isOperator ? html`<a href="/dead-letters">Dead letters</a>` : undefined}
+      ${isOperator ? html`<a href="/decisions">Payments and refunds</a>` : undefined}
       ${isOperator && hasQueue ? html`<a href="/admin/queues">Queue</a>` : undefined}
     </nav>
     <form method="post" action="/logout">

@@ -6,9 +6,10 @@ import { BillingQueries, type LetterState } from '../billing-queries.js';
 import { Actors } from '../http/actors.js';
 import { html } from '../http/html.js';
 import { readForm } from '../http/read-text.js';
-import { isOwnForm } from '../http/sessions.js';
+import { isOwnForm, type Session } from '../http/sessions.js';
 import { HAS_QUEUE } from '../tokens.js';
 import { parseInvoiceQuery, parseUsageQuery, usageCsv } from '../usage-query.js';
+import { decisionBody, decisionFields } from './decision-page.js';
 import { page, type PageOf } from './layout.js';
 import { lettersBody } from './letters-page.js';
 import { findForm, storyBody } from './story-page.js';
@@ -93,6 +94,30 @@ export class PagesController {
     return this.#decide(request, answer, (actor, reason) => this.queries.writeOff(actor, id, reason));
   }
 
+  @Get('decisions')
+  decision(@Req() request: Request, @Res() answer: Response): void {
+    const { of, session } = this.#actor(request, 'operator');
+    answer.type('html').send(page('Payments and refunds', decisionBody(session), of));
+  }
+
+  @Post('decisions')
+  @HttpCode(200)
+  async decide(@Req() request: Request, @Res() answer: Response): Promise<void> {
+    const { of, ...actor } = this.#actor(request, 'operator');
+    const fields = decisionFields(await this.#ownForm(request, actor.session));
+    try {
+      await this.queries.decide(actor, fields);
+      answer.redirect(303, '/');
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown;
+      const body = decisionBody(actor.session, fields, thrown.message);
+      answer
+        .status(thrown.status)
+        .type('html')
+        .send(page('Payments and refunds', body, of));
+    }
+  }
+
   async #letters(request: Request, answer: Response, state: LetterState, error?: ApiError): Promise<void> {
     const { of, session } = this.#actor(request, 'operator');
     const body = lettersBody(await this.queries.letters(state), state, session, error?.message);
@@ -108,8 +133,7 @@ export class PagesController {
     decide: (actor: ReturnType<Actors['ofSession']>, reason: string | null) => Promise<void>,
   ): Promise<void> {
     const actor = this.actors.ofSession(request, 'operator');
-    const form = await readForm(request);
-    if (!isOwnForm(actor.session, form.get('token'))) throw new ApiError('origin_not_allowed');
+    const form = await this.#ownForm(request, actor.session);
     try {
       await decide(actor, form.get('reason'));
       answer.redirect(303, '/dead-letters');
@@ -117,6 +141,15 @@ export class PagesController {
       if (!(thrown instanceof ApiError)) throw thrown;
       await this.#letters(request, answer, 'open', thrown);
     }
+  }
+
+  /** @throws ApiError for a form that was made for another session, or by another site */
+  async #ownForm(request: Request, session: Session): Promise<URLSearchParams> {
+    const form = await readForm(request);
+    if (isOwnForm(session, form.get('token'))) return form;
+    const message =
+      'This form was not made for you as you are signed in now. Reload its page and send it again.';
+    throw new ApiError('origin_not_allowed', { message });
   }
 
   #actor(request: Request, scope: 'billing' | 'operator' = 'billing') {

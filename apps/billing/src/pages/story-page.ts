@@ -14,7 +14,8 @@ export function findForm(id = ''): Html {
 export function storyBody(story: MoneyStory): Html {
   const { record, hold, bookedAt, job, transactions, deadLetters } = story;
   return html`
-    ${findForm(story.responseId)} ${record === undefined ? notBooked() : recordOf(record)}
+    ${findForm(story.responseId)}
+    ${record === undefined ? notBooked(deadLetters.length > 0) : recordOf(record)}
     <h2>Hold</h2>
     ${
       hold === undefined
@@ -57,9 +58,13 @@ export function storyBody(story: MoneyStory): Html {
   `;
 }
 
-function notBooked(): Html {
+function notBooked(isDead: boolean): Html {
   return html`<p class="note">
-    It is not in the ledger: it runs, or its record is still in the journal of its gateway or in the queue.
+    ${
+      isDead
+        ? 'It is not in the ledger: it could not be booked.'
+        : 'It is not in the ledger: it runs, or its record is still in the journal of its gateway or in the queue.'
+    }
   </p>`;
 }
 

@@ -88,7 +88,8 @@ export class QueueService implements OnApplicationShutdown {
 }
 
 function away(): ApiError {
-  return new ApiError('server_error', { message: 'Redis cannot be reached: there is no queue to look at.' });
+  const message = 'Redis cannot be reached: there is no queue to look at.';
+  return new ApiError('store_unavailable', { message, retryAfter: 5 });
 }
 
 /** Says each thing once until something else is the matter: a connection that is away fails many times a second. */

@@ -1,3 +1,4 @@
+import { isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -48,11 +49,25 @@ export interface AdminArguments {
   readonly command: Command | undefined;
 }
 
-/** Verbs, and whether they take an id. */
-const VERBS: Readonly<Record<Command['noun'], Readonly<Record<string, boolean>>>> = {
-  tenants: { list: false, create: true },
-  keys: { list: false, create: false, rotate: true, revoke: true },
-  budgets: { list: false, create: false, delete: true },
+/** Verbs: whether they take an id, and which options. */
+const VERBS: Readonly<
+  Record<
+    Command['noun'],
+    Readonly<Record<string, { readonly id: boolean; readonly options: readonly (keyof Options)[] }>>
+  >
+> = {
+  tenants: { list: { id: false, options: [] }, create: { id: true, options: ['name'] } },
+  keys: {
+    list: { id: false, options: ['tenant'] },
+    create: { id: false, options: ['tenant', 'name', 'scope', 'model', 'expires'] },
+    rotate: { id: true, options: ['grace'] },
+    revoke: { id: true, options: [] },
+  },
+  budgets: {
+    list: { id: false, options: ['tenant'] },
+    create: { id: false, options: ['tenant', 'usd', 'period', 'key', 'model', 'shadow'] },
+    delete: { id: true, options: [] },
+  },
 };
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
@@ -78,7 +93,7 @@ export function parseAdminArguments(argv: readonly string[], now: number): Admin
         usd: { type: 'string' },
         period: { type: 'string' },
         key: { type: 'string' },
-        shadow: { type: 'boolean', default: false },
+        shadow: { type: 'boolean' },
       },
     });
     const { config, json, help, ...options } = values;
@@ -99,7 +114,7 @@ interface Options {
   readonly usd?: string | undefined;
   readonly period?: string | undefined;
   readonly key?: string | undefined;
-  readonly shadow: boolean;
+  readonly shadow?: boolean | undefined;
 }
 
 function commandOf(
@@ -108,11 +123,14 @@ function commandOf(
   now: number,
 ): Command {
   const verbs = Object.hasOwn(VERBS, noun) ? VERBS[noun as Command['noun']] : undefined;
-  const takesId = verbs !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  if (takesId === undefined) throw new Error(`There is no command '${`${noun} ${verb}`.trim()}'`);
-  if (takesId !== (id !== undefined) || rest.length > 0) {
-    throw new Error(`'${noun} ${verb}' takes ${takesId ? 'one id' : 'no id'}`);
+  const takes = verbs !== undefined && Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (takes === undefined) throw new Error(`There is no command '${`${noun} ${verb}`.trim()}'`);
+  if (takes.id !== (id !== undefined) || rest.length > 0) {
+    throw new Error(`'${noun} ${verb}' takes ${takes.id ? 'one id' : 'no id'}`);
   }
+  // What is passed over in silence would be taken for done.
+  const other = Object.keys(options).find((name) => !takes.options.some((each) => each === name));
+  if (other !== undefined) throw new Error(`'${noun} ${verb}' takes no --${other}`);
   const { tenant } = options;
   const body = bodyOf(noun as Command['noun'], verb, id, options, now);
   if (noun !== 'tenants' && verb === 'create' && tenant === undefined)
@@ -160,7 +178,6 @@ function secondsOf(text: string): number {
 /** Seconds since the epoch. */
 function whenOf(text: string, now: number): number {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return Math.floor(now / 1000) + secondsOf(text);
-  const day = Date.parse(`${text}T00:00:00Z`);
-  if (Number.isNaN(day)) throw new Error(`'${text}' is no day`);
-  return day / 1000 + (UNIT_SECONDS['d'] ?? 0);
+  if (!isDay(text)) throw new Error(`'${text}' is no day`);
+  return Date.parse(`${text}T00:00:00Z`) / 1000 + (UNIT_SECONDS['d'] ?? 0);
 }

@@ -19,6 +19,8 @@ describe('what is asked of the accounts', () => {
       undefined,
       '2026-02-28',
     ]);
+    const blank = parseAccountsArguments(['rerate', '--reason', ' ']);
+    expect(() => blank.required('reason')).toThrow('--reason is missing');
     expect(() => required('reason')).toThrow(/^--reason is missing\n\n.*\n\nUsage/);
   });
 
@@ -35,6 +37,12 @@ describe('what is asked of the accounts', () => {
     [['reconcile', 'now'], 'Unexpected argument'],
     [['invoice', '--tenant'], "'--tenant <value>' argument missing"],
     [['invoice', '--from', '2026-02-30'], '--from is no day, as 2026-01-31'],
+    [['invoice', '--to', '2027-02-29'], '--to is no day, as 2026-01-31'],
+    [['invoice', '--from', '2026-03-02', '--to', '2026-03-01'], '--to is before --from'],
+    [['invoice', '--version', '2026-01'], "'invoice' takes no --version"],
+    [['reconcile', '--tenant', 'acme'], "'reconcile' takes no --tenant"],
+    [['reconcile', '--from', '2026-03-01'], '--from does not go without --statement'],
+    [['reconcile', '--statement', 's.csv', '--json', 'j'], '--json does not go with --statement'],
     [['invoice', '--to', 'yesterday'], '--to is no day, as 2026-01-31'],
   ])('is refused where it cannot be understood: %j', (args, message) => {
     expect(() => parseAccountsArguments(args)).toThrow(ConfigError);

@@ -1,3 +1,4 @@
+import { isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -11,11 +12,12 @@ Usage: npm run reconcile -- [--config FILE] [--json FILE]
          of this month, unless days are given
        npm run rerate -- --from DAY --to DAY --reason TEXT --author NAME [--tenant NAME] [--version NAME]
          books what turns cost by the price book now, where it differs, as corrections
+       npm run decide -- --kind KIND --tenant NAME --usd AMOUNT --id ID --reason TEXT --author NAME [--response ID]
+         books a payment, a refund or a write_off; the same --id of a kind is booked once
 
 Days are those of UTC, as 2026-01-31, and both count. The exit code is 1 when something is unexplained.
 `;
 
-const COMMANDS = ['reconcile', 'invoice', 'rerate'] as const;
 const OPTIONS = {
   config: { type: 'string' },
   json: { type: 'string' },
@@ -27,18 +29,35 @@ const OPTIONS = {
   reason: { type: 'string' },
   author: { type: 'string' },
   version: { type: 'string' },
+  kind: { type: 'string' },
+  usd: { type: 'string' },
+  id: { type: 'string' },
+  response: { type: 'string' },
   csv: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
 
-type TextOption = Exclude<keyof typeof OPTIONS, 'csv' | 'help'>;
+type Option = keyof typeof OPTIONS;
+type TextOption = Exclude<Option, 'csv' | 'help'>;
+
+/** What each command takes beside --config. */
+const COMMANDS = {
+  reconcile: ['json', 'statement', 'engine', 'from', 'to'],
+  invoice: ['tenant', 'from', 'to', 'csv'],
+  rerate: ['from', 'to', 'reason', 'author', 'tenant', 'version'],
+  decide: ['kind', 'tenant', 'usd', 'id', 'reason', 'author', 'response'],
+} as const satisfies Readonly<Record<string, readonly Option[]>>;
+/** Of reconcile, what a statement is for. */
+const OF_STATEMENTS: readonly Option[] = ['engine', 'from', 'to'];
+
+type Command = keyof typeof COMMANDS;
 
 /** What is asked of the accounts. */
 export interface AccountsArguments {
-  readonly command: (typeof COMMANDS)[number] | 'help';
+  readonly command: Command | 'help';
   readonly csv: boolean;
   readonly text: (name: TextOption) => string | undefined;
-  /** @throws ConfigError when it is not there */
+  /** @throws ConfigError when it is not there, or blank */
   readonly required: (name: TextOption) => string;
 }
 
@@ -46,22 +65,40 @@ export interface AccountsArguments {
 export function parseAccountsArguments([first = 'help', ...rest]: readonly string[]): AccountsArguments {
   const values = optionsOf(rest);
   const command = first === '--help' || values.help === true ? 'help' : first;
-  const known = command === 'help' ? command : COMMANDS.find((each) => each === command);
-  if (known === undefined) throw misread(`There is no command '${command}'`);
+  if (command !== 'help' && !isCommand(command)) throw misread(`There is no command '${command}'`);
+  if (command !== 'help') requireKnown(command, Object.keys(values) as Option[]);
   for (const name of ['from', 'to'] as const) {
     if (!isDay(values[name] ?? '2026-01-31')) throw misread(`--${name} is no day, as 2026-01-31`);
   }
+  const { from, to } = values;
+  if (from !== undefined && to !== undefined && from > to) throw misread(`--to is before --from`);
   const text = (name: TextOption) => values[name];
   return {
-    command: known,
+    command,
     csv: values.csv === true,
     text,
     required(name) {
       const value = text(name);
-      if (value === undefined) throw misread(`--${name} is missing`);
+      if (value === undefined || value.trim() === '') throw misread(`--${name} is missing`);
       return value;
     },
   };
+}
+
+function isCommand(text: string): text is Command {
+  return Object.hasOwn(COMMANDS, text);
+}
+
+/** What a command does not look at would be taken for something that it did. */
+function requireKnown(command: Command, given: readonly Option[]): void {
+  const known: readonly Option[] = COMMANDS[command];
+  const other = given.find((each) => each !== 'config' && !known.includes(each));
+  if (other !== undefined) throw misread(`'${command}' takes no --${other}`);
+  if (command !== 'reconcile') return;
+  const isStatement = given.includes('statement');
+  const misplaced = given.find((each) => (isStatement ? each === 'json' : OF_STATEMENTS.includes(each)));
+  if (misplaced === undefined) return;
+  throw misread(`--${misplaced} does not go ${isStatement ? 'with' : 'without'} --statement`);
 }
 
 function optionsOf(args: string[]) {
@@ -70,11 +107,6 @@ function optionsOf(args: string[]) {
   } catch (thrown) {
     throw misread((thrown as Error).message);
   }
-}
-
-function isDay(text: string): boolean {
-  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
 }
 
 function misread(message: string): ConfigError {

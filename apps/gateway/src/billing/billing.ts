@@ -22,6 +22,7 @@ import { CONFIG, METER, METERED_TURNS, PRICES, STORES } from '../tokens.js';
 import type { Stores } from '../stores.js';
 import { showState } from './billing-metrics.js';
 import { Budgets } from './budgets.js';
+import { ModelNames } from './model-names.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
 const HOLD_LEASE_MS = 30_000;
@@ -95,11 +96,13 @@ export class Billing {
       onFault: (fault, reader) => this.#found(fault, reader),
       onEnd: (reader) => this.#journals.finished(reader),
     });
+    const names = new ModelNames(config.models);
     this.meter = new Meter({
       turns,
+      modelOf: (name) => names.modelOf(name),
       journal: this.#journals.own,
       prices,
-      budgets: new Budgets(billing.budgets, keys),
+      budgets: new Budgets(billing.budgets, keys, names),
       holds: this.#holds,
       progressTokens: billing.progressTokens,
       holdOutputTokens: billing.holdOutputTokens,

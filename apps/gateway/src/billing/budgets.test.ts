@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import type { KeyRing } from '@turnpike/access';
 import { configSchema } from '../config/schema.js';
 import { Budgets } from './budgets.js';
+import { ModelNames } from './model-names.js';
 
 type Kept = ReturnType<KeyRing['budgetsOf']>[number];
 
@@ -15,7 +16,9 @@ const kept: Kept = {
   shadow: false,
   createdAt: 0,
 };
-const configured = configSchema.parse({
+const { models, billing } = configSchema.parse({
+  engines: { e: { url: 'http://127.0.0.1:1' } },
+  models: { m: { engine: 'e', contextTokens: 1_000, aliases: ['n'] } },
   billing: {
     budgets: [
       { tenant: 'a', period: 'month', usd: 1.5 },
@@ -24,10 +27,15 @@ const configured = configSchema.parse({
       { tenant: 'b', period: 'day', usd: 3 },
     ],
   },
-}).billing.budgets;
+});
+const names = new ModelNames(models);
 
 it('are those of the configuration and of the database that a turn counts for', () => {
-  const budgets = new Budgets(configured, { budgetsOf: ({ key }) => (key === 'key_1' ? [kept] : []) });
+  const budgets = new Budgets(
+    billing.budgets,
+    { budgetsOf: ({ key }) => (key === 'key_1' ? [kept] : []) },
+    names,
+  );
   const of = (tenant: string, key: string, model: string) =>
     budgets.budgetsOf({ tenant, key, model }).map(({ name, limit, shadow }) => [name, limit, shadow]);
   expect(of('a', 'key_1', 'm')).toEqual([
@@ -42,4 +50,18 @@ it('are those of the configuration and of the database that a turn counts for', 
     tenant: 'a',
     key: 'key_1',
   });
+});
+
+it('for an alias are for its model', () => {
+  const byAlias = { ...kept, key: undefined, model: 'n' };
+  const budgets = new Budgets(
+    [{ tenant: 'a', model: 'n', period: 'day', usd: 1, shadow: false }],
+    { budgetsOf: ({ model }) => (model === 'n' ? [byAlias] : []) },
+    names,
+  );
+  const subject = { scope: 'model', tenant: 'a', model: 'm' };
+  expect(budgets.budgetsOf({ tenant: 'a', key: 'key_1', model: names.modelOf('n') })).toMatchObject([
+    { name: 'a/n day', subject },
+    { name: 'bud_1', subject },
+  ]);
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -29,6 +29,15 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-formats-'));
   writeVocabulary('chatml.json', ['<|im_start|>', '<|im_end|>']);
   writeFileSync(file('good.jinja'), TEMPLATE);
+  writeFileSync(file('tokenizer_config.json'), JSON.stringify({ chat_template: TEMPLATE }));
+  writeFileSync(file('named.jinja'), `{{ bos_token }}${TEMPLATE}`);
+  for (const name of ['bare', 'whole']) {
+    mkdirSync(file(name));
+    writeVocabulary(`${name}/tokenizer.json`, ['<|im_start|>', '<|im_end|>', '<s>']);
+  }
+  const special = { bos_token: '<s>', chat_template: `{{ bos_token }}${TEMPLATE}` };
+  writeFileSync(file('whole/tokenizer_config.json'), JSON.stringify(special));
+  writeFileSync(file('other.json'), '{"chat_template":[]}');
   writeFileSync(file('broken.jinja'), '{% for %}');
   writeFileSync(file('forgetful.jinja'), '{{ messages[-1].content }}<|im_end|>');
 });
@@ -57,13 +66,41 @@ describe('the format of a model', () => {
     expect(format.tokenizer.decode(format.generationPrompt(undefined))).toBe('<|im_start|>assistant\n');
     expect(modelFormat({ ...config })).toBe(format);
     const byTemplate = modelFormat({ ...config, format: 'jinja', template: file('good.jinja') });
+    const inConfig = modelFormat({ ...config, format: 'jinja', template: file('tokenizer_config.json') });
+    expect(inConfig.name).toBe(byTemplate.name);
     expect(byTemplate.name).toMatch(/^jinja-[0-9a-f]{16}\//);
     expect(byTemplate.generationPrompt(undefined)).toEqual(format.generationPrompt(undefined));
     expect(faultsOf(`format: chatml, tokenizer: ${file('chatml.json')}`)).toBe('');
   });
 
+  it('has the special tokens that its template names, from the file beside the vocabulary', () => {
+    for (const template of ['named.jinja', 'whole/tokenizer_config.json']) {
+      const { tokenizer, ...format } = modelFormat({
+        format: 'jinja',
+        tokenizer: file('whole/tokenizer.json'),
+        template: file(template),
+      });
+      expect(format.renderHead({ tools: [] })).toEqual([tokenizer.controlId('<s>')]);
+    }
+  });
+
   it.each([
+    [
+      'special tokens that nothing says',
+      () => `format: jinja, tokenizer: ${file('bare/tokenizer.json')}, template: ${file('named.jinja')}`,
+      'models.m.tokenizer: the chat template writes bos_token, and there is no tokenizer_config.json beside',
+    ],
     ['no tokenizer', () => 'format: qwen3', "models.m.tokenizer: the format 'qwen3' needs"],
+    [
+      'a file beside it',
+      () => `format: qwen3, tokenizer: ${file('tokenizer_config.json')}`,
+      'model: is missing, so this is no tokenizer.json',
+    ],
+    [
+      'a file without a template',
+      () => `format: jinja, tokenizer: ${file('chatml.json')}, template: ${file('other.json')}`,
+      "other.json has no text as 'chat_template'",
+    ],
     ['no such tokenizer', () => `format: qwen3, tokenizer: ${file('none.json')}`, 'models.m.tokenizer: '],
     [
       'a tokenizer of another family',

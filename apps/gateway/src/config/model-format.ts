@@ -6,10 +6,15 @@ import {
   jinjaFormat,
   MissingControlToken,
   responses,
+  specialTokensIn,
+  specialTokensNamedIn,
+  specialTokensOf,
   tokenizerFromFile,
   VocabularyError,
   type Format,
+  type Tokenizer,
 } from '@turnpike/formats';
+import { z, ZodError } from 'zod';
 import type { ModelConfig } from './schema.js';
 
 type FormatConfig = Pick<ModelConfig, 'format' | 'tokenizer' | 'template'>;
@@ -23,6 +28,9 @@ export class FormatFault extends Error {
     super(message);
   }
 }
+
+/** What is read of a tokenizer_config.json. */
+const configTemplate = z.object({ chat_template: z.string() });
 
 /** Formats that need no file: Harmony's vocabulary is built in, and messages have none that we know of. */
 const WITHOUT_FILES = { harmony, chat, responses };
@@ -62,13 +70,31 @@ function makeFormat({ format, tokenizer: path, template }: FormatConfig): Format
     if (format !== 'jinja') return familyFormat(format, tokenizer);
     if (template === undefined)
       throw new FormatFault('template', "the format 'jinja' needs the model's chat template");
-    return jinjaFormat({ template: readTemplate(template), tokenizer });
+    return byTemplate(template, tokenizer, path);
   } catch (thrown) {
     if (thrown instanceof FormatFault) throw thrown;
+    if (thrown instanceof VocabularyError) throw new FormatFault('tokenizer', thrown.message);
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     if (thrown instanceof MissingControlToken) throw new FormatFault('format', message);
     throw new FormatFault('template', `the chat template cannot be used: ${message}`);
   }
+}
+
+/** @param vocabularyPath where the tokenizer was read from */
+function byTemplate(path: string, tokenizer: Tokenizer, vocabularyPath: string): Format {
+  const template = readTemplate(path);
+  const [named] = specialTokensNamedIn(template);
+  if (named === undefined) return jinjaFormat({ template, tokenizer });
+  const specialTokens = path.endsWith('.json')
+    ? specialTokensIn(path)
+    : specialTokensOf(vocabularyPath, tokenizer);
+  if (specialTokens === undefined) {
+    throw new FormatFault(
+      'tokenizer',
+      `the chat template writes ${named}, and there is no tokenizer_config.json beside the vocabulary that says which token that is`,
+    );
+  }
+  return jinjaFormat({ template, tokenizer, specialTokens });
 }
 
 function vocabulary(path: string) {
@@ -80,10 +106,14 @@ function vocabulary(path: string) {
   }
 }
 
+/** The template in a file of its own, or in the tokenizer_config.json that most models had it in. */
 function readTemplate(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const text = readFileSync(path, 'utf8');
+    return path.endsWith('.json') ? configTemplate.parse(JSON.parse(text)).chat_template : text;
   } catch (thrown) {
+    if (thrown instanceof ZodError)
+      throw new FormatFault('template', `${path} has no text as 'chat_template'`);
     throw new FormatFault('template', thrown instanceof Error ? thrown.message : String(thrown));
   }
 }

@@ -88,7 +88,7 @@ export const modelSchema = z.strictObject({
   format: z.enum(['harmony', ...DIALOG_FAMILIES, 'jinja', 'chat', 'responses']).default('harmony'),
   /** The model's tokenizer.json, or its GGUF file; relative to the working directory. */
   tokenizer: z.string().min(1).optional(),
-  /** Of `jinja`: the file of the model's chat template. */
+  /** Of `jinja`: the file of the model's chat template, or the tokenizer_config.json that has it. */
   template: z.string().min(1).optional(),
   /** Most tokens of prompt and output together. */
   contextTokens: z.int().min(1).default(131_072),

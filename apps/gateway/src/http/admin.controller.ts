@@ -98,7 +98,7 @@ export class AdminController {
   ) {
     const { admin, actor } = await this.#actor(request);
     const { tenant } = query;
-    if (tenant !== undefined && typeof tenant !== 'string') {
+    if (tenant !== undefined && (typeof tenant !== 'string' || /\p{Cc}/u.test(tenant))) {
       throw new ApiError('invalid_value', { param: 'tenant', message: "'tenant' must be one id." });
     }
     const { entries, hasMore } = await list(admin, actor, { ...parsePageQuery(query), tenant });

@@ -19,6 +19,8 @@ export interface Page<Entry> {
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
+/** No id has them, and not every database can be asked for them. */
+const CONTROLS = /\p{Cc}/u;
 
 /** @throws ApiError invalid_value naming `limit`, `order` or `after` */
 export function parsePageQuery(query: Readonly<Record<string, unknown>>): PageQuery {
@@ -27,7 +29,9 @@ export function parsePageQuery(query: Readonly<Record<string, unknown>>): PageQu
     throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT}`);
   }
   if (order !== 'asc' && order !== 'desc') throw invalid('order', "must be 'asc' or 'desc'");
-  if (after !== undefined && typeof after !== 'string') throw invalid('after', 'must be one id');
+  if (after !== undefined && (typeof after !== 'string' || CONTROLS.test(after))) {
+    throw invalid('after', 'must be one id');
+  }
   return { limit: Number(limit), order, after };
 }
 

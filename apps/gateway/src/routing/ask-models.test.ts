@@ -41,17 +41,17 @@ describe('asking an engine for its models', () => {
   });
 
   it.each([
-    ['a page', sends(200, '<html>hello')],
-    ['another object', sends(200, '{"status":"ok"}')],
-    ['nothing there', sends(404, '{"data":[{"id":"m"}]}')],
-    ['no key', sends(401, '')],
-    ['a list without end', sends(200, `{"data":[${' '.repeat(5_000_000)}]}`)],
-  ])('gets no list: %s', async (_, as) => {
-    expect(await ask(as)).toEqual({ kind: 'other' });
+    ['a page', 200, '<html>hello'],
+    ['another object', 200, '{"status":"ok"}'],
+    ['nothing there', 404, '{"data":[{"id":"m"}]}'],
+    ['no key', 401, ''],
+    ['a list without end', 200, `{"data":[${' '.repeat(5_000_000)}]}`],
+  ])('gets no list: %s', async (_, status, body) => {
+    expect(await ask(sends(status, body))).toEqual({ kind: 'other', status });
   });
 
   it('follows no redirect', async () => {
-    expect(await ask(sends(302, '', { location: '/elsewhere' }))).toEqual({ kind: 'other' });
+    expect(await ask(sends(302, '', { location: '/elsewhere' }))).toEqual({ kind: 'other', status: 302 });
     expect(paths).toEqual(['/v1/models']);
   });
 
@@ -64,15 +64,21 @@ describe('asking an engine for its models', () => {
   });
 
   it('gets no answer', async () => {
-    expect(await ask(() => undefined, 30)).toEqual({ kind: 'silent' });
-    expect(await ask((request) => request.socket.destroy())).toEqual({ kind: 'silent' });
+    expect(await ask(() => undefined, 30)).toEqual({ kind: 'silent', reason: 'TimeoutError' });
+    expect(await ask((request) => request.socket.destroy())).toEqual({
+      kind: 'silent',
+      reason: 'UND_ERR_SOCKET',
+    });
   });
 
   it('finds nobody', async () => {
     question = new ModelsQuestion(5_000);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    expect(await question.ask({ url: `http://127.0.0.1:${port}` })).toEqual({ kind: 'unreachable' });
+    expect(await question.ask({ url: `http://127.0.0.1:${port}` })).toEqual({
+      kind: 'unreachable',
+      reason: 'ECONNREFUSED',
+    });
     server.listen(0);
   });
 });

@@ -5,13 +5,13 @@ import { Agent, request } from 'undici';
 export type ModelsAnswer =
   | { readonly kind: 'list'; readonly models: readonly ListedModel[] }
   /** It answered, and not with a list. */
-  | { readonly kind: 'other' }
+  | { readonly kind: 'other'; readonly status: number }
   /** It has no time, or is still loading. */
   | { readonly kind: 'busy'; readonly retryAfterMs: number }
-  /** It took the connection and did not answer in time. */
-  | { readonly kind: 'silent' }
+  /** It took the connection and did not answer in time. The reason is a code of Node's. */
+  | { readonly kind: 'silent'; readonly reason: string }
   /** There was no connection. */
-  | { readonly kind: 'unreachable' };
+  | { readonly kind: 'unreachable'; readonly reason: string };
 
 /** Bytes of a list that are read. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -46,10 +46,11 @@ export class ModelsQuestion {
         const seconds = Number(answer.headers['retry-after']);
         return { kind: 'busy', retryAfterMs: seconds > 0 ? seconds * 1000 : BUSY_MS };
       }
-      const models = answer.statusCode === 200 && text !== undefined ? listedModels(jsonOf(text)) : undefined;
-      return models === undefined ? { kind: 'other' } : { kind: 'list', models };
+      const status = answer.statusCode;
+      const models = status === 200 && text !== undefined ? listedModels(jsonOf(text)) : undefined;
+      return models === undefined ? { kind: 'other', status } : { kind: 'list', models };
     } catch (thrown) {
-      return { kind: isSilence(thrown) ? 'silent' : 'unreachable' };
+      return { kind: isSilence(thrown) ? 'silent' : 'unreachable', reason: reasonOf(thrown) };
     }
   }
 
@@ -64,6 +65,11 @@ function isSilence(thrown: unknown): boolean {
   return (
     name === 'TimeoutError' || name === 'AbortError' || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'
   );
+}
+
+function reasonOf(thrown: unknown): string {
+  const { name, code } = thrown as { name?: string; code?: unknown };
+  return typeof code === 'string' ? code : (name ?? 'unknown');
 }
 
 async function readAtMost(body: AsyncIterable<unknown>, limit: number): Promise<string | undefined> {

@@ -5,6 +5,7 @@ import {
   type ListedModel,
   type NamedModel,
   type OfferedModel,
+  type Place,
   type WatchedEngine,
 } from '@turnpike/routing';
 import { takesTokens } from '@turnpike/inference';
@@ -17,6 +18,7 @@ import { CONFIG } from '../tokens.js';
 import { ModelsQuestion } from './ask-models.js';
 import { Lookout } from './lookout.js';
 import { isGateway, loopbackPlaces } from './loopback.js';
+import { sayLocked, sayUnlisted } from './say-unlisted.js';
 
 /** How long an engine may take to say which models it has, in ms. */
 const ANSWER_MS = 2_000;
@@ -53,7 +55,8 @@ export class ModelCatalogue implements OnApplicationShutdown {
   readonly #builder = new CatalogueBuilder();
   readonly #question = new ModelsQuestion(ANSWER_MS);
   readonly #listed = new Map<string, readonly ListedModel[]>();
-  #lookouts: readonly Lookout[] = [];
+  /** By the names of the engines that are there, or may be. */
+  #lookouts: ReadonlyMap<string, Lookout> = new Map();
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -80,51 +83,88 @@ export class ModelCatalogue implements OnApplicationShutdown {
       question: this.#question,
       onListed: (engine: WatchedEngine, models: readonly ListedModel[]) => this.#take(engine.name, models),
     };
-    this.#lookouts = [
-      ...Object.entries(engines).map(
-        ([name, engine]) =>
-          new Lookout({
-            ...parts,
-            url: engine.url,
-            headers: headersFor(engine),
-            engine: this.#engines.get(name),
-            onFound: () => undefined,
-          }),
-      ),
-      ...places.map(
-        ({ name, port, url }) =>
-          new Lookout({
-            ...parts,
-            url,
-            onFound: (models) => {
-              if (isGateway(models)) return undefined;
-              const engine = this.#engines.add(name, engineSchema.parse({ url }));
-              this.#take(name, models);
-              onFound({ name, port, models: this.#offeredBy(name).map(({ engineModel }) => engineModel) });
-              return engine;
-            },
-          }),
-      ),
-    ];
-    const first = Promise.all(this.#lookouts.map((lookout) => lookout.start()));
+    this.#lookouts = new Map([
+      ...Object.entries(engines).map(([name, engine]): [string, Lookout] => [
+        name,
+        new Lookout({
+          ...parts,
+          url: engine.url,
+          headers: headersFor(engine),
+          engine: this.#engines.get(name),
+          onFound: () => undefined,
+          onUnlisted: (answer) => sayUnlisted(name, engine.url, answer),
+        }),
+      ]),
+      ...places.map((place): [string, Lookout] => {
+        const { name, port, url } = place;
+        const lookout = new Lookout({
+          ...parts,
+          url,
+          onUnlisted: (answer) => sayLocked(place, answer),
+          onFound: (models) => {
+            if (isGateway(models)) return undefined;
+            const engine = this.#engines.add(name, engineSchema.parse({ url }));
+            this.#take(name, models);
+            onFound({ name, port, models: this.#offeredBy(name).map(({ engineModel }) => engineModel) });
+            return engine;
+          },
+        });
+        return [name, lookout];
+      }),
+    ]);
+    this.#engines.onDoubt = (name) => this.#lookouts.get(name)?.doubt();
+    const first = Promise.all([...this.#lookouts.values()].map((lookout) => lookout.start()));
     await Promise.race([first, delay(FIRST_LOOK_MS)]);
   }
 
   onApplicationShutdown(): Promise<void> {
-    for (const lookout of this.#lookouts) lookout.stop();
+    for (const lookout of this.#lookouts.values()) lookout.stop();
     return this.#question.close();
   }
 
   #take(engine: string, models: readonly ListedModel[]): void {
     if (JSON.stringify(this.#listed.get(engine)) === JSON.stringify(models)) return;
     this.#listed.set(engine, models);
+    // Another server may be there, which takes the requests of the one before and answers them in its own way.
+    this.#engines.get(engine).reprobe();
     log.info({ engine, models: models.length }, 'engine lists its models');
+    this.#sayFaults(engine, models);
+    this.#rebuild();
+  }
+
+  /** Says where the configuration and what an engine lists do not go together. */
+  #sayFaults(engine: string, models: readonly ListedModel[]): void {
+    const configured = this.#config.engines[engine];
+    if (configured === undefined) return;
+    const listed = models.slice(0, SHOWN_MODELS).map(({ id }) => id);
     const missing = this.#missing(engine, models);
     if (missing.length > 0) {
-      const listed = models.slice(0, SHOWN_MODELS).map(({ id }) => id);
       log.warn({ engine, missing, listed }, 'engine does not list models that the configuration names');
     }
-    this.#rebuild();
+    const named = this.#named.filter((model) =>
+      placesOf(model).some((place) => place.engine.name === engine),
+    );
+    const inIds = named.filter(({ format }) => format.api === undefined).map(({ name }) => name);
+    const [first] = models;
+    if (
+      configured.kind === 'auto' &&
+      first !== undefined &&
+      !takesTokens(first.ownedBy ?? '') &&
+      inIds.length > 0
+    ) {
+      log.warn({ engine, models: inIds }, 'engine takes messages: the format of these has to be chat');
+    }
+    if (
+      configured.offersListed &&
+      first !== undefined &&
+      named.length === 0 &&
+      this.#offeredBy(engine).length === 0
+    ) {
+      log.warn(
+        { engine, listed },
+        'engine lists models that are not offered: models has to name them, with their format',
+      );
+    }
   }
 
   /** Models of an engine by the configuration that it does not list, by its names. */
@@ -132,17 +172,34 @@ export class ModelCatalogue implements OnApplicationShutdown {
     // That server answers to any name.
     if (models.some(({ ownedBy }) => ownedBy === 'llamacpp')) return [];
     const listed = new Set(models.map(({ id }) => id));
-    const places = this.#named.flatMap(({ replicas, fallbacks }) => [...replicas, ...fallbacks]);
-    const named = places.flatMap((place) =>
-      typeof place !== 'string' && place.engine.name === name ? [place.engineModel] : [],
-    );
+    const named = this.#named
+      .flatMap(placesOf)
+      .flatMap(({ engine, engineModel }) => (engine.name === name ? [engineModel] : []));
     // Ollama says which version the name alone means.
     return [...new Set(named)].filter((model) => !listed.has(model) && !listed.has(`${model}:latest`));
   }
 
   #rebuild(): void {
     const offered = this.#engines.names().flatMap((name) => this.#offeredBy(name));
-    this.router.replace(this.#builder.build(this.#named, offered));
+    this.router.replace(
+      this.#builder.build(
+        this.#named.map((model) => this.#asServed(model)),
+        offered,
+      ),
+    );
+  }
+
+  /** The same model, with the context that each engine says it has there: an engine refuses what asks for more. */
+  #asServed(model: NamedModel): NamedModel {
+    const contextOf = ({ engine, engineModel }: Place) =>
+      this.#listed.get(engine.name)?.find(({ id }) => id === engineModel)?.contextTokens;
+    return {
+      ...model,
+      replicas: model.replicas.map((place) => ({ ...place, contextTokens: contextOf(place) })),
+      fallbacks: model.fallbacks.map((place) =>
+        typeof place === 'string' ? place : { ...place, contextTokens: contextOf(place) },
+      ),
+    };
   }
 
   /** What an engine lists and the configuration does not name, as far as it is known how to speak to it. */
@@ -150,15 +207,14 @@ export class ModelCatalogue implements OnApplicationShutdown {
     if (this.#config.engines[name]?.offersListed === false) return [];
     const engine = this.#engines.get(name);
     const isNamed = (id: string) =>
-      this.#named.some(({ replicas, fallbacks }) =>
-        [...replicas, ...fallbacks].some(
-          (place) => typeof place !== 'string' && place.engine === engine && place.engineModel === id,
-        ),
+      this.#named.some((model) =>
+        placesOf(model).some((place) => place.engine === engine && place.engineModel === id),
       );
     const { kind } = this.#config.engines[name] ?? { kind: 'auto' };
     // What runs on this machine costs nothing to offer; of a configured server somebody pays for each model.
     const isFound = this.#config.engines[name] === undefined;
-    return (this.#listed.get(name) ?? []).flatMap(({ id, ownedBy, contextTokens = USUAL_CONTEXT }) => {
+    return (this.#listed.get(name) ?? []).flatMap((listed) => {
+      const { id, ownedBy, trainedTokens = USUAL_CONTEXT, contextTokens = trainedTokens } = listed;
       const isTokenEngine = kind === 'auto' ? takesTokens(ownedBy ?? '') : !MESSAGE_KINDS.has(kind);
       const known = isTokenEngine ? this.#formats.known(id) : undefined;
       const format = known ?? (isFound && ownedBy !== undefined ? this.#formats.ofMessages() : undefined);
@@ -187,4 +243,9 @@ export class ModelCatalogue implements OnApplicationShutdown {
       ),
     };
   }
+}
+
+/** Where a model of the configuration can be had itself. */
+function placesOf({ replicas, fallbacks }: NamedModel): readonly Place[] {
+  return [...replicas, ...fallbacks.filter((place) => typeof place !== 'string')];
 }

@@ -1,6 +1,8 @@
 /** Something that is done again and again, each time as long after the last as that says, until it is stopped. */
 export class Repeating {
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer ends, in ms of a clock that only goes forward. */
+  #dueAt = 0;
   #stopped = false;
   readonly #act: () => Promise<number>;
 
@@ -11,15 +13,28 @@ export class Repeating {
 
   /** Does it for the first time, now. */
   async start(): Promise<void> {
+    this.#timer = undefined;
     const waitMs = await this.#act();
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => void this.start(), waitMs);
-    // What looks after others is no reason to go on.
-    this.#timer.unref();
+    if (!this.#stopped) this.#wait(waitMs);
+  }
+
+  /** Does it no later than in so many ms. What is being done just now is soon enough. */
+  within(ms: number): void {
+    if (this.#timer === undefined || performance.now() + ms >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#wait(ms);
   }
 
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #wait(ms: number): void {
+    this.#dueAt = performance.now() + ms;
+    this.#timer = setTimeout(() => void this.start(), ms);
+    // What looks after others is no reason to go on.
+    this.#timer.unref();
   }
 }

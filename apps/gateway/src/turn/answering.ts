@@ -12,7 +12,7 @@ import { boundSchema, schemaOf } from './answer-schema.js';
 import { artifactOf } from './artifact-of.js';
 import { ClearedEngine } from './cleared-engine.js';
 import { compactChain } from './compact-chain.js';
-import { failedBy, stopReason } from './ending.js';
+import { failedBy, isRefusedContent, stopReason } from './ending.js';
 import { failover } from './failover.js';
 import { moneyError } from '../billing/money-error.js';
 import type { EventSink } from './event-sink.js';
@@ -99,7 +99,9 @@ export class Answering {
       const summary = this.#parts.money.used('compaction');
       const usage =
         this.#usage.total_tokens === 0
-          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, undefined)
+          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, {
+              cachedTokens: summary?.cached,
+            })
           : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
       const refusal = await chain.refusal();
@@ -141,7 +143,8 @@ export class Answering {
       const stopped = this.#stopped();
       if (goesOn && stopped === undefined) continue;
       await this.#chain.keepOutputs();
-      return goesOn && stopped !== undefined ? stopped : { ending, failure };
+      if (goesOn && stopped !== undefined) return stopped;
+      return this.#isInterrupted(ending, failure) ? { ending: INTERRUPTED } : { ending, failure };
     }
   }
 
@@ -151,6 +154,15 @@ export class Answering {
     const failure = stopReason(gone);
     if (failure !== undefined) return { ending: failedBy(failure), failure };
     return gone.aborted || control.interrupted.aborted ? { ending: INTERRUPTED } : undefined;
+  }
+
+  /**
+   * Whether the client was told that it has interrupted what failed, or was completed, in the same moment: it reads no other
+   * end then, unless the content is refused or the server stops.
+   */
+  #isInterrupted({ status }: Ending, failure: ApiError | undefined): boolean {
+    if (status === 'incomplete' || isRefusedContent(failure)) return false;
+    return this.#parts.control.interrupted.aborted && stopReason(this.#parts.gone) === undefined;
   }
 
   /** Whether the conversation is to be compacted first. Not before the model has seen what images it was just given. */

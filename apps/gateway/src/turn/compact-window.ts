@@ -54,17 +54,21 @@ export async function compactWindow(
     stored: false,
   });
   let summary: Summary | undefined;
+  let failure: ApiError | undefined;
   let artifacts: Artifacts;
   try {
     artifacts = await parts.safety.settled(await parts.pipeline.run(turn, base?.artifacts));
     summary = await summarise({ turn, artifacts, ...parts, money, signal }).catch(refused);
   } catch (thrown) {
-    throw moneyError(thrown);
+    const error = moneyError(thrown);
+    failure = ApiError.from(error);
+    throw error;
   } finally {
+    const outcome = summary !== undefined ? 'completed' : signal.aborted ? 'disconnected' : 'failed';
     money.settle({
-      outcome: summary !== undefined ? 'completed' : signal.aborted ? 'disconnected' : 'failed',
-      reason: null,
-      usage: { cached: summary?.usage.input_tokens_details.cached_tokens ?? 0, cacheWrite: 0, reasoning: 0 },
+      outcome,
+      reason: outcome === 'failed' && failure !== undefined ? failure.code : null,
+      usage: {},
       stages: Object.fromEntries(turn.timings),
     });
   }

@@ -111,32 +111,35 @@ async function summariseOnce({
   const enough = new AbortController();
   let sampled = 0;
   let used: EngineUsage | undefined;
+  const theirs = () => (source.countsByEngine ? used?.promptTokens : undefined);
+  const usage = () => usageOf(theirs() ?? length, sampled, 0, used);
   try {
     for await (const chunk of generation.chunks(AbortSignal.any([signal, enough.signal]))) {
       if (chunk.finish !== undefined) money.finished();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
+      used = chunk.usage ?? used;
       // What the engine had produced when it was stopped is paid for all the same.
       if (signal.aborted || enough.signal.aborted) continue;
-      used = chunk.usage ?? used;
       read(chunk.events);
       if (held !== undefined) await held;
       if (money.isExhausted) enough.abort();
     }
   } catch (thrown) {
     if (!enough.signal.aborted) throw thrown;
+  } finally {
+    // However it ended: what the engine has said of its prompt is what is billed.
+    const prompt = theirs();
+    if (prompt !== undefined) money.counted(prompt);
+    money.compacted({ cached: usage().input_tokens_details.cached_tokens, cacheWrite: 0 });
   }
   signal.throwIfAborted();
   if (enough.signal.aborted) throw new ApiError('insufficient_quota');
-  const theirs = source.countsByEngine ? used?.promptTokens : undefined;
-  if (theirs !== undefined) money.counted(theirs);
   read(generation.close('stop'));
   const text = texts.join('').trim();
   if (text === '') throw new ApiError('compaction_failed');
-  const usage = usageOf(theirs ?? length, sampled, 0, used);
-  money.compacted({ cached: usage.input_tokens_details.cached_tokens, cacheWrite: 0 });
-  safety.requireShown(text, usage);
-  return { text, usage, artifacts };
+  safety.requireShown(text, usage());
+  return { text, usage: usage(), artifacts };
 }
 
 /** Notes are text, whatever format answers have. */

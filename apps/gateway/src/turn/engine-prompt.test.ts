@@ -47,7 +47,7 @@ it('has an image for each placeholder, each at its price', async () => {
   const image = { type: 'input_image', image_url: PIXEL };
   const plain = await promptFor(text);
   const prompt = await promptFor(image, text, image);
-  expect(prompt.images?.map(({ url }) => url)).toEqual([PIXEL, PIXEL]);
+  expect(prompt.images?.map(({ url }) => url.toString())).toEqual([PIXEL, PIXEL]);
   expect(prompt.length).toBe(plain.length + 200);
   const ids = JSON.parse(Buffer.concat([...prompt.json]).toString()) as number[];
   expect(ids.filter((id) => id === HARMONY.image)).toHaveLength(2);

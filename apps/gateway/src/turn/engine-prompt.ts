@@ -1,4 +1,4 @@
-import { Images, imagesOf, type KnownImages } from '@turnpike/images';
+import { Images, imagesOf, urlBytes, type KnownImages } from '@turnpike/images';
 import type { GenerateRequest } from '@turnpike/inference';
 import { promptLength, promptOf, Rendering, type Prompt, type PromptEnding } from '@turnpike/rendering';
 import { Routing } from '@turnpike/routing';
@@ -18,7 +18,8 @@ export function enginePrompt(artifacts: Artifacts, ending?: PromptEnding): Engin
   const images = artifactOf(artifacts, Images);
   const prompt = promptOf(artifactOf(artifacts, Rendering), artifactOf(artifacts, Routing).format, ending);
   if (images.count === 0) return prompt;
-  return { ...prompt, length: withImages(prompt.length, images), images: imagesOf(images) };
+  const shown = imagesOf(images).map((image) => ({ url: urlBytes(image), detail: image.detail }));
+  return { ...prompt, length: withImages(prompt.length, images), images: shown };
 }
 
 /** Tokens of {@link enginePrompt} with what makes the model answer. */

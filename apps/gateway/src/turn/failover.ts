@@ -11,6 +11,7 @@ import { enginePromptLength } from './engine-prompt.js';
 const OF_THE_ENGINE: ReadonlySet<ErrorCode> = new Set([
   'engine_error',
   'engine_refused',
+  'engine_lacks_model',
   'engine_unavailable',
   'engine_timeout',
   'server_is_overloaded',

@@ -72,8 +72,8 @@ export class ResponseControl {
       throw new ApiError('too_many_pending_steers');
     }
     const id = mintId('steer');
-    this.#steers.push({ id, items });
     this.#notice('response.steer.accepted', { steer: { id, previous_response_id: this.#id } });
+    this.#steers.push({ id, items });
   }
 
   /**

@@ -43,6 +43,9 @@ export function logTurn({
   };
   if (failure !== undefined && failure.status >= 500) {
     log.error({ ...line, err: failure.cause ?? failure }, 'turn failed');
+  } else if (failure?.code === 'context_length_exceeded' && failure.cause !== undefined) {
+    // What was sent fits into the context of the configuration: otherwise it would have been refused here, without a cause.
+    log.warn(line, 'the engine holds less than this: is contextTokens of the model right?');
   } else {
     log.debug(line, 'turn ended');
   }

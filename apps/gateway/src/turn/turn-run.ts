@@ -13,7 +13,7 @@ import { Answering } from './answering.js';
 import { artifactOf } from './artifact-of.js';
 import { beginningOf, type Beginning, type BeginningParts } from './beginning.js';
 import { commit, keep } from './commit.js';
-import { failedBy } from './ending.js';
+import { failedBy, isRefusedContent } from './ending.js';
 import { settle } from '../billing/turn-money.js';
 import { KeepAlive } from './keep-alive.js';
 import { ResponseControl } from './response-control.js';
@@ -225,13 +225,6 @@ function isSteerable(request: ResponseRequest): boolean {
 /** Whether a response ends in a way that nothing can follow. */
 function isOver({ status }: Ending): boolean {
   return status === 'failed' || status === 'cancelled';
-}
-
-/** Whether it was for its content: the client can leave that out, and go on from where it was. */
-function isRefusedContent(thrown: unknown): boolean {
-  return (
-    thrown instanceof ApiError && (thrown.code === 'content_blocked' || thrown.code === 'safety_unavailable')
-  );
 }
 
 /** Whether a response ends because its signal did. */

@@ -53,7 +53,10 @@ function idsOf(items: readonly Item[]): number[] {
 }
 
 function messagesOf(items: readonly Item[], images: readonly Buffer[] = []): Record<string, unknown>[] {
-  const { messages } = requestTexts([Int32Array.from(idsOf(items))], images);
+  const { messages } = requestTexts(
+    [Int32Array.from(idsOf(items))],
+    images.map((image) => [image]),
+  );
   return (JSON.parse(`[${Buffer.concat([...messages]).toString()}]`) as Record<string, unknown>[]).slice(1);
 }
 

@@ -22,9 +22,12 @@ const COMMA = 0x2c;
 /**
  * The texts behind the ids of a prompt in this format.
  * @param chunks all of its ids: views that begin where their memory does
- * @param images JSON of each image, in the order in which the ids hold a place for it
+ * @param images JSON of each image in pieces, in the order in which the ids hold a place for it
  */
-export function requestTexts(chunks: readonly Int32Array[], images: readonly Buffer[]): RequestTexts {
+export function requestTexts(
+  chunks: readonly Int32Array[],
+  images: readonly (readonly Buffer[])[],
+): RequestTexts {
   const functions: Buffer[] = [];
   const messages: Buffer[] = [];
   let target = functions;
@@ -33,7 +36,7 @@ export function requestTexts(chunks: readonly Int32Array[], images: readonly Buf
     for (const part of texts().partsOf(chunk)) {
       if (typeof part !== 'number') target.push(part);
       else if (part === MESSAGES) target = messages;
-      else target.push(images[image++] ?? Buffer.from('null'));
+      else target.push(...(images[image++] ?? [Buffer.from('null')]));
     }
   }
   const last = messages.at(-1);

@@ -191,19 +191,6 @@ it.each([
   expect(() => formatBy(source)).toThrow(UnstableTemplate);
 });
 
-it('writes the tokens that a template has names for, the first of them once', () => {
-  const plain = vocabularyWith(['<s>', '</s>', '[INST]', '[/INST]']);
-  const template =
-    "{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content + eos_token }}{% else %}{{ '[INST]' + m.content + '[/INST]' }}{% endif %}{% endfor %}";
-  expect(() => jinjaFormat({ template, tokenizer: plain })).toThrow();
-  const tokenizer = { ...plain, named: { bos_token: '<s>', eos_token: '</s>' } };
-  const format = jinjaFormat({ template, tokenizer });
-  const pieces = promptPieces(format, { tools: [] }, [user('a</s>'), answer('b'), user('c')]);
-  expect(written(pieces, plain)).toBe('<s>[INST]a</s>[/INST]b</s>[INST]c[/INST]');
-  expect(pieces.filter((piece) => piece === plain.controlId('</s>'))).toHaveLength(1);
-  expect(format.stopIds).toContain(plain.controlId('</s>'));
-});
-
 it('leaves out the white space that a vocabulary takes away beside its control tokens', () => {
   const marks = ['<|user|>', '<|assistant|>', '<|system|>', '<|end|>'];
   const plain = vocabularyWith(marks);

@@ -14,12 +14,15 @@ import { Generations, reasoningValues, type Reasons, type Render } from './gener
 import { grammarFor } from './grammar-for.js';
 import { Escapes } from './escape.js';
 import { templateMessage, withSpoken, type PendingMessage } from './messages.js';
+import type { SpecialTokens } from './special-tokens.js';
 import { ChatTemplate } from './template.js';
 
 export interface JinjaFormatOptions {
   /** The chat template's text. */
   readonly template: string;
   readonly tokenizer: Tokenizer;
+  /** What the template writes by name, as `bos_token`; a name that is not here is written as nothing. */
+  readonly specialTokens?: SpecialTokens | undefined;
 }
 
 /** Where a conversation is: messages that no model has answered yet, and what stands before them. */
@@ -38,14 +41,14 @@ const START: JinjaPlace = { behind: 'turn', messages: [] };
  *
  * @throws UnstableTemplate; Error when the text is no template
  */
-export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): Format {
+export function jinjaFormat({ template: text, tokenizer, specialTokens = {} }: JinjaFormatOptions): Format {
   const template = new ChatTemplate(text);
   const escapes = new Escapes(tokenizer);
   const render: Render = (messages, values = {}, date) =>
     escapes.pieces(
       template.render(
         {
-          ...tokenizer.named,
+          ...specialTokens,
           messages: messages.map((message) => templateMessage(message, escapes)),
           add_generation_prompt: false,
           ...values,
@@ -107,7 +110,10 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
     return whole.slice(0, start);
   };
   return {
-    name: formatName(`jinja-${hashOf(text, tokenizer)}`, tokenizer),
+    name: formatName(
+      `jinja-${createHash('sha256').update(text).update(JSON.stringify(specialTokens)).digest('hex').slice(0, 16)}`,
+      tokenizer,
+    ),
     tokenizer,
     stopIds,
     dropsFinishedReasoning: dropsReasoning(render),
@@ -162,12 +168,6 @@ export function jinjaFormat({ template: text, tokenizer }: JinjaFormatOptions): 
         edges.close.length === 0 ? stopIds : stopIds.filter((id) => !edges.stops.includes(id)),
       ),
   };
-}
-
-/** What a template writes depends on the tokens that it has names for. */
-function hashOf(template: string, { named = {} }: Tokenizer): string {
-  const names = Object.keys(named).length === 0 ? '' : JSON.stringify(named);
-  return createHash('sha256').update(template).update(names).digest('hex').slice(0, 16);
 }
 
 function reasonsBy(effort: string | undefined): Reasons {

@@ -12,6 +12,8 @@ import { ChatTemplate } from './template.js';
 
 const FOLDER = new URL('../../testdata/templates/', import.meta.url);
 const tokenizer = vocabularyWith([...new Set(Object.values(CONTROLS).flat()), '｜DSML｜']);
+/** Those that DeepSeek's templates write by name. */
+const SPECIAL = { bos_token: '<｜begin▁of▁sentence｜>' };
 const escapes = new Escapes(tokenizer);
 
 const itemOf = (header: OutputHeader, text: string, id: string): Item => {
@@ -34,11 +36,12 @@ describe.each([
   'GLM-4.7-Flash.jinja',
 ])('%s, when reasoning is asked for', (name) => {
   const text = readFileSync(new URL(name, FOLDER), 'utf8');
-  const format = jinjaFormat({ template: text, tokenizer });
+  const format = jinjaFormat({ template: text, tokenizer, specialTokens: SPECIAL });
   const head = { instructions: 'Be brief. 간단히', tools: TOOLS, reasoningEffort: 'high' };
   const whole = (items: readonly Item[]) =>
     new ChatTemplate(text).render(
       {
+        ...SPECIAL,
         messages: chatMessages(head.instructions, items),
         tools: chatTools(TOOLS),
         thinking: true,

@@ -3,7 +3,6 @@ import { IdBuffer } from './id-buffer.js';
 import { Merger, type MergeRules } from './merge.js';
 import { unicodeForm, type UnicodeForm } from './normalize.js';
 import { PieceCache } from './piece-cache.js';
-import { type NamedTokens } from './named-tokens.js';
 import { type Detokenizer, type SteppedTokenizer, type Strips } from './types.js';
 import { Utf8Decoder, writeUtf8 } from './utf8.js';
 
@@ -29,8 +28,6 @@ export interface Vocabulary extends MergeRules {
   readonly fingerprint: string;
   /** Literal by id of the control tokens, whose ids text never becomes. */
   readonly controls: ReadonlyMap<number, string>;
-  /** Control tokens by the names that chat templates have for them. */
-  readonly named?: NamedTokens | undefined;
   /** Control tokens beside which white space is taken away. */
   readonly strips?: ReadonlyMap<number, Strips> | undefined;
   readonly cutter: Cutter;
@@ -58,7 +55,6 @@ export class BytePairTokenizer implements SteppedTokenizer {
   readonly name: string;
   readonly source: string;
   readonly fingerprint: string;
-  readonly named: NamedTokens | undefined;
   readonly vocabularySize: number;
   private readonly merger: Merger;
   private readonly cache = new PieceCache(CACHED_PIECES);
@@ -80,7 +76,6 @@ export class BytePairTokenizer implements SteppedTokenizer {
     this.name = vocabulary.name;
     this.source = vocabulary.source;
     this.fingerprint = vocabulary.fingerprint;
-    this.named = vocabulary.named;
     let last = table.size - 1;
     for (const id of [...controls.keys(), ...blanks.values()]) last = Math.max(last, id);
     this.literals = new Map([...[...blanks].map(([text, id]) => [id, text] as const), ...controls]);

@@ -5,7 +5,6 @@ import { PatternCutter, SpaceCutter } from './cutting.js';
 import { readGgufMetadata, type GgufValue } from './gguf-metadata.js';
 import { GGUF_SPLITS } from './gguf-splits.js';
 import { ScoreJoins } from './joins.js';
-import { type NamedTokens } from './named-tokens.js';
 import { pairJoins } from './pair-list.js';
 import { tokenList } from './token-list.js';
 import { stage, UnsupportedField } from './tokenizer-json-stages.js';
@@ -54,7 +53,6 @@ function byteLevel(path: string, metadata: Metadata): SteppedTokenizer {
     table: list.table,
     joins: merges(metadata, idOf, isText),
     controls,
-    named: namedTokens(metadata, tokens),
     blanks,
     cutter: new PatternCutter(split.patterns.map((pattern) => stage(pattern, 'Isolated', `${PREFIX}pre`))),
     piecesAreTokens: split.piecesAreTokens === true,
@@ -87,23 +85,12 @@ function sentencePiece(path: string, metadata: Metadata): SteppedTokenizer {
     joins: new ScoreJoins(table, numbers(metadata, 'scores', tokens.length)),
     byteFallback,
     controls,
-    named: namedTokens(metadata, tokens),
     blanks,
     cutter: list.spacesLead ? new SpaceCutter(false) : new PatternCutter([]),
     piecesAreTokens: false,
     visibleSpaces: true,
     leadingSpace: metadata.get(`${PREFIX}add_space_prefix`) === false ? undefined : 'always',
   });
-}
-
-/** What templates call tokens, by the names that GGUF has for their ids. */
-function namedTokens(metadata: Metadata, tokens: readonly string[]): NamedTokens {
-  const named: Record<string, string> = {};
-  for (const name of ['bos', 'eos']) {
-    const token = tokens[Number(metadata.get(`${PREFIX}${name}_token_id`) ?? NaN)];
-    if (token !== undefined) named[`${name}_token`] = token;
-  }
-  return named;
 }
 
 function special(

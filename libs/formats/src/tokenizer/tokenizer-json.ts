@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { BytePairTokenizer } from './byte-pair-tokenizer.js';
 import { PatternCutter, SpaceCutter, type Cutter } from './cutting.js';
 import { type PairJoins } from './joins.js';
-import { namedTokensBeside } from './named-tokens.js';
 import { pairJoins } from './pair-list.js';
 import { tokenList } from './token-list.js';
 import { textStages, UnsupportedField, type TextStages } from './tokenizer-json-stages.js';
@@ -41,7 +40,7 @@ type TokenizerFile = z.infer<typeof tokenizerFile>;
 /**
  * The byte-pair vocabulary of a `tokenizer.json` of Hugging Face. Added tokens are control tokens whether or not the
  * file calls them special, since templates make them and users must not; only those of white space alone are text.
- * What the file says about adding tokens around a text is left to formats; what templates call tokens stands in a file beside it.
+ * What the file says about adding tokens around a text is left to formats.
  * @param path absolute
  * @throws VocabularyError, naming the field, when the file cannot be read or asks for what is not supported.
  */
@@ -72,6 +71,9 @@ function parse(path: string): Parsed {
   } catch (error) {
     throw new VocabularyError(path, undefined, error instanceof Error ? error.message : String(error));
   }
+  // Beside it lie tokenizer_config.json, vocab.json and others.
+  if (typeof json !== 'object' || json === null || !('model' in json))
+    throw new VocabularyError(path, 'model', 'is missing, so this is no tokenizer.json');
   const parsed = tokenizerFile.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -120,7 +122,6 @@ function build(path: string, { file, vocab, merges, fingerprint }: Parsed): Step
     joins: joins(merges, idOf, isText),
     byteFallback: list.byteFallback,
     controls,
-    named: namedTokensBeside(path),
     strips: strips(file),
     blanks,
     cutter: cutter(stages, list.spacesLead),

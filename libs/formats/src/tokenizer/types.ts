@@ -1,5 +1,3 @@
-import type { NamedTokens } from './named-tokens.js';
-
 /** On which sides of a control token a vocabulary takes the white space away. */
 export interface Strips {
   readonly left: boolean;
@@ -13,8 +11,6 @@ export interface Tokenizer {
   readonly source: string;
   /** Hash of what it was read from: vocabularies of one fingerprint give the same ids. */
   readonly fingerprint: string;
-  /** Control tokens by the names that chat templates have for them, where the vocabulary comes with names. */
-  readonly named?: NamedTokens | undefined;
   /** One more than the largest id. */
   readonly vocabularySize: number;
   /**

@@ -209,27 +209,6 @@ describe('added tokens', () => {
   });
 });
 
-describe('names of tokens for templates', () => {
-  const load = (name: string) => tokenizerFromFile(folder.write(`${name}/tokenizer.json`, vocabulary)).named;
-  const vocabulary = JSON.stringify(tokenizerJson(trained, { pre_tokenizer: ofGguf('qwen2') }));
-
-  it('stand beside the vocabulary, in one of two files', () => {
-    folder.write(
-      'named/tokenizer_config.json',
-      '{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null,"model_max_length":5}',
-    );
-    folder.write('mapped/tokenizer_config.json', '{"model_max_length":5}');
-    folder.write('mapped/special_tokens_map.json', '{"eos_token":"</s>","additional_special_tokens":["x"]}');
-    folder.write('broken/tokenizer_config.json', '{"bos_token":');
-    expect(['named', 'mapped', 'broken', 'alone'].map(load)).toEqual([
-      { bos_token: '<s>', eos_token: '</s>' },
-      { eos_token: '</s>' },
-      {},
-      {},
-    ]);
-  });
-});
-
 describe('a token that merging does not arrive at', () => {
   const tokens = [...trained.tokens, 'ĠzqĠzq'];
   const fields = { pre_tokenizer: { type: 'Split', pattern: { Regex: '[^x]+' }, behavior: 'Isolated' } };
@@ -301,7 +280,6 @@ describe('vocabulary in a GGUF file', () => {
     expect(tokenizer.controlId('<|im_start|>')).toBe(trained.tokens.length);
     expect(tokenizer.controlId('<tool_call>')).toBe(trained.tokens.length + 1);
     expect(tokenizer.controlId('\n\n')).toBeUndefined();
-    expect(tokenizer.named).toEqual({ eos_token: '<|im_start|>' });
     expect(tokenizerFromFile(path)).toBe(tokenizer);
     expect(openTokenizer(tokenizer.source)).toBe(tokenizer);
   });

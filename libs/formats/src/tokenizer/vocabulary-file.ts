@@ -21,7 +21,8 @@ export function tokenizerFromFile(path: string): SteppedTokenizer {
   return tokenizer;
 }
 
-function isGguf(path: string): boolean {
+/** @throws VocabularyError when the file cannot be read */
+export function isGguf(path: string): boolean {
   try {
     const file = openSync(path, 'r');
     const magic = Buffer.alloc(4);

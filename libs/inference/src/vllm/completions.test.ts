@@ -54,7 +54,10 @@ describe('the request', () => {
     const urls = [`data:image/png;base64,${'A'.repeat(40_000)}`, 'data:image/gif;base64,R0lGOD=='];
     await drain(seeing, {
       ...REQUEST,
-      prompt: { ...REQUEST.prompt, images: urls.map((url, index) => ({ url, detail: details[index] })) },
+      prompt: {
+        ...REQUEST.prompt,
+        images: urls.map((url, index) => ({ url: Buffer.from(url), detail: details[index] })),
+      },
     });
     await drain(seeing, { ...REQUEST, prompt: { ...REQUEST.prompt, images: [] } });
     const [withImages, without] = engine.requests.map(({ body }) => JSON.parse(body) as object);

@@ -83,25 +83,20 @@ export class Journals {
 
   async #adoptAll(): Promise<void> {
     const isKnown = (name: string) => name === this.own.name || this.#adopted.has(name);
-    for (const left of takeLeft(this.#options.root, isKnown)) await this.#adoptOne(left);
+    await takeLeft(this.#options.root, isKnown, (left) => this.#adoptOne(left));
   }
 
   async #adoptOne(left: TakenFolder): Promise<void> {
     const { prices, now = Date.now, onLost } = this.#options;
-    try {
-      const { turns, lastSequence } = await leftBehind(left.folder);
-      const owned = this.#open(left, lastSequence + 1);
-      for (const turn of turns) {
-        owned.journal.settle(settlementOf(turn, prices, now()));
-        onLost?.(turn.admission.id);
-      }
-      await owned.journal.sync();
-      this.#adopted.set(left.name, owned);
-      this.#options.onSettle?.();
-    } catch (thrown) {
-      left.lock.release();
-      throw thrown;
+    const { turns, lastSequence } = await leftBehind(left.folder);
+    const owned = this.#open(left, lastSequence + 1);
+    for (const turn of turns) {
+      owned.journal.settle(settlementOf(turn, prices, now()));
+      onLost?.(turn.admission.id);
     }
+    await owned.journal.sync();
+    this.#adopted.set(left.name, owned);
+    this.#options.onSettle?.();
   }
 
   #open({ name, lock }: TakenFolder, firstSequence: number): Owned {

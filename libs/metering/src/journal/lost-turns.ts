@@ -1,4 +1,4 @@
-import { readLine, segmentsIn } from '@turnpike/append-log';
+import { firstSequenceOf, readLine, segmentsIn } from '@turnpike/append-log';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chargeFor } from '../charge.js';
@@ -16,7 +16,7 @@ interface LostTurn {
 /** What a journal holds that nobody writes to any more. */
 export interface LeftBehind {
   readonly turns: readonly LostTurn[];
-  /** Of the last record that can be read; 0 in an empty journal. */
+  /** Of the last record that can be read, or that a segment was begun with; 0 in an empty journal. */
   readonly lastSequence: number;
 }
 
@@ -25,9 +25,12 @@ export async function leftBehind(folder: string): Promise<LeftBehind> {
   const open = new Map<string, LostTurn>();
   let lastSequence = 0;
   for (const segment of segmentsIn(folder)) {
+    const text = await readFile(join(folder, segment), 'utf8');
+    // What is in a segment stays in it, also where none of it can be read: its name is taken.
+    if (text !== '') lastSequence = Math.max(lastSequence, firstSequenceOf(segment));
     // What has no line end was cut off, however much of it is there.
-    for (const text of (await readFile(join(folder, segment), 'utf8')).split('\n').slice(0, -1)) {
-      const line = readLine(text);
+    for (const each of text.split('\n').slice(0, -1)) {
+      const line = readLine(each);
       if (line === undefined) continue;
       lastSequence = Math.max(lastSequence, line.sequence);
       const body = JSON.parse(line.body) as {

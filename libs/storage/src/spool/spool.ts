@@ -127,14 +127,9 @@ export class Spool {
   /** Takes over what others have left. */
   async adopt(): Promise<void> {
     const isKnown = (name: string) => name === this.#taken.name || this.#adopted.has(name);
-    for (const left of takeLeft(this.#options.root, isKnown)) {
-      try {
-        this.#adopted.set(left.name, await adoptedFrom(left));
-      } catch (thrown) {
-        left.lock.release();
-        throw thrown;
-      }
-    }
+    await takeLeft(this.#options.root, isKnown, async (left) => {
+      this.#adopted.set(left.name, await adoptedFrom(left));
+    });
   }
 
   /** Everything that is to be brought to the database, what was left by others first. */
