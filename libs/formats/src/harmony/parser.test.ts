@@ -255,6 +255,12 @@ describe('HarmonyParser', () => {
       expect(message?.sampled).toBe(idsOf(`${ANALYSIS}<|start|>assistant<|channel|>fin`).length);
     });
 
+    it('gives nothing for a header that the prompt has opened and nobody has gone on with', () => {
+      const opened = '<|start|>assistant<|channel|>commentary to=functions.';
+      const parser = harmony().parser(tools, idsOf(opened));
+      expect([...parser.push([]), ...parser.finish('stop')]).toEqual([]);
+    });
+
     it.each(['', '<|channel|>final', '<|return|>', '<|start|>assistant<|end|>'])(
       'gives nothing for %j',
       (output) => {

@@ -85,7 +85,8 @@ export class HarmonyParser implements OutputParser {
   finish(reason: FinishReason): OutputEvent[] {
     const events = this.begun.splice(0);
     // What was cut may be half a header; what stopped by itself is what the model had to say.
-    if (this.open === undefined && reason === 'stop') this.endUnopened(undefined, events);
+    const hasSpoken = reason === 'stop' && this.sampled.length > 0;
+    if (this.open === undefined && hasSpoken) this.endUnopened(undefined, events);
     else if (this.open !== undefined) this.endMessage(this.open, reason === 'stop', undefined, events);
     if (this.closing !== undefined) {
       events.push({ ...this.closing, sampled: this.closing.sampled + this.sampled.length });

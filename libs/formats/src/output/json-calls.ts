@@ -130,7 +130,7 @@ export class JsonCalls implements CallReader {
     if (char === '{') {
       if (this.calls > 0 || this.options.bare !== undefined) this.from = idAt(at);
       this.begin();
-    } else if (!' \t\r\n,;[]'.includes(char)) {
+    } else if (!' \t\r\n,;[]'.includes(char) && !this.isFence(char)) {
       const isBehind = this.calls > 0;
       if (this.options.bare !== undefined || (isBehind && this.options.close === undefined)) {
         this.done = true;
@@ -141,6 +141,12 @@ export class JsonCalls implements CallReader {
       return at;
     }
     return at + 1;
+  }
+
+  /** Whether a character before the first object goes on with what Markdown puts before code. */
+  private isFence(char: string): boolean {
+    const isFirst = this.calls === 0 && this.options.bare === undefined;
+    return isFirst && '```json'.startsWith(this.raw.trim() + char);
   }
 
   private begin(): void {

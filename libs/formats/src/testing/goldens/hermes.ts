@@ -144,6 +144,16 @@ export const hermesGoldens: readonly Golden[] = [
     ],
   },
   {
+    family: 'hermes: a block of code, and what only begins like one',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>\n```json\n{"name": "add", "arguments": {"a": 1}}\n```\n</tool_call><tool_call>```js\nadd\n```</tool_call>',
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['commentary', '```js\nadd\n```'],
+    ],
+  },
+  {
     family: 'hermes: reasoning that is begun twice, and an answer about its tags',
     grammar: hermesGrammar,
     opened: `${CHATML_OPENED}<think>\n`,
