@@ -191,7 +191,7 @@ describe('parsing', () => {
         ]),
       fc
         .tuple(
-          text.map((value) => `{${value}`),
+          text.map((value) => JSON.stringify({ value })),
           functions,
         )
         .map<Case>(([value, name]) => [

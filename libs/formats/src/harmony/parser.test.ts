@@ -114,6 +114,7 @@ describe('HarmonyParser', () => {
     ['<|channel|>final<|end|>', [[final, '']]],
     ['<|channel|>finalSorry, no.<|end|>', [[final, 'Sorry, no.']]],
     ['<|channel|>Sorry, no.<|end|>', [[final, 'Sorry, no.']]],
+    [' to=functions.get_weather json{"a":"b\n"}<|call|>', [[weather, '{"a":"b\\n"}']]],
     [
       '<|channel|>commentary to=functions.get_weather <|constrain|>json{"a":1}<|call|>',
       [[weather, '{"a":1}']],

@@ -2,10 +2,15 @@ import { JsonStringDecoder } from './json-string.js';
 import { firstVisible } from './blank.js';
 
 const NOTHING = 'null';
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** The first character that need not be escaped in JSON. */
+const SPACE = 0x20;
 
 /**
  * The arguments of a function as clients can read them, over any split: nothing at all, or `null`, is an empty object, and JSON
- * that was written as a JSON string is unwrapped. Anything else is handed on as it was written.
+ * that was written as a JSON string is unwrapped. Anything else is handed on as it was written, but for line breaks and other
+ * control characters in the strings of JSON, which are escaped: there they are never right.
  */
 export class CallArguments {
   /** What was written while that may be nothing. */
@@ -13,12 +18,18 @@ export class CallArguments {
   private kind: 'unknown' | 'verbatim' | 'string' = 'unknown';
   private readonly decoder = new JsonStringDecoder();
   private isEmpty = true;
+  /** Whether what is handed on is JSON; known once it has begun. */
+  private isJson: boolean | undefined;
+  /** Whether a string of it goes on, and its next character is escaped. */
+  private quoted = false;
+  private escaped = false;
 
   /** @returns what can be handed on */
   push(text: string): string {
     const out = this.read(text);
     this.isEmpty &&= out === '';
-    return out;
+    this.isJson ??= out.trim() === '' ? undefined : /^\s*[{[]/.test(out);
+    return this.isJson === true ? this.withEscapes(out) : out;
   }
 
   /**
@@ -47,6 +58,23 @@ export class CallArguments {
         return this.kind === 'string' ? this.unwrapped(all, at + 1) : all;
       }
     }
+  }
+
+  private withEscapes(text: string): string {
+    let out = '';
+    let from = 0;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (!this.quoted) this.quoted = code === QUOTE;
+      else if (this.escaped) this.escaped = false;
+      else if (code === BACKSLASH) this.escaped = true;
+      else if (code === QUOTE) this.quoted = false;
+      else if (code < SPACE) {
+        out += text.slice(from, at) + JSON.stringify(text.charAt(at)).slice(1, -1);
+        from = at + 1;
+      }
+    }
+    return out + text.slice(from);
   }
 
   private unwrapped(text: string, from: number): string {

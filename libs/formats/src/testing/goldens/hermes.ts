@@ -50,7 +50,7 @@ export const hermesGoldens: readonly Golden[] = [
       '<tool_call>{"name": "add"}\n{"id": 7, "name": "add", "arguments": null}</tool_call><tool_call>[{"type": "function", "function": {"name": "add", "arguments": {}}}]</tool_call>',
     messages: [
       ['call add', '{"a": 1}'],
-      ['call add', '{"a": "é\n"}'],
+      ['call add', '{"a": "é\\n"}'],
       ['call add', '{}'],
       ['call add', '{}'],
       ['call add', '{}'],
@@ -142,6 +142,13 @@ export const hermesGoldens: readonly Golden[] = [
       ['call add', '{}'],
       ['call add', '{"a":{"b": "}"},"text":"x"}'],
     ],
+  },
+  {
+    family: 'hermes: line breaks and other control characters in strings',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{\n"name": "add", "arguments": {\n\t"text": "a\n\\\\\t\\"\u0001é",\n"b": 1}}</tool_call>',
+    messages: [['call add', '{\n\t"text": "a\\n\\\\\\t\\"\\u0001é",\n"b": 1}']],
   },
   {
     family: 'hermes: a block of code, and what only begins like one',
