@@ -3,6 +3,7 @@ import { SqlAccess, type Scope } from '@turnpike/access';
 import { Ledger } from '@turnpike/ledger';
 import { UsageQueue } from '@turnpike/metering';
 import { openDatabase } from '@turnpike/storage';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -397,6 +398,20 @@ describe('the queue', () => {
     expect(browser.page).toContain('"name":"usage"');
     const evil = { origin: 'https://evil.example' };
     expect((await browser.post('/admin/queues/api/queues/usage/pause', {}, evil)).status).toBe(403);
+  });
+
+  it('that was paused is not well until it is resumed', async () => {
+    const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
+    const paused = new Queue('usage', { connection });
+    try {
+      await paused.pause();
+      expect((await health()).queue).toBe('the queue is paused');
+      await paused.resume();
+      await until(async () => (await health()).queue === 'ok');
+    } finally {
+      await paused.close();
+      connection.disconnect();
+    }
   });
 
   it('may go away and come back: what is delivered is booked, once', async () => {

@@ -19,6 +19,7 @@ versions:
       sim:
         input: 1
         cachedInput: 0.5
+        cacheWrite: 1.5
         output: 2
         tiers: [{ above: 1000, input: 2, cachedInput: 1, output: 4 }]
 `;
@@ -37,7 +38,7 @@ beforeAll(async () => {
     [
       'port: 0',
       `engines: { hosted: { url: "${server.url}", kind: chat } }`,
-      'models: { sim: { engine: hosted, engineModel: m, format: chat } }',
+      'models: { sim: { engine: hosted, engineModel: m, format: chat, contextTokens: 50000, aliases: [other] } }',
       'billing: { prices: prices.yaml }',
     ].join('\n'),
   );
@@ -138,5 +139,44 @@ describe('a server that takes messages is billed by its own counts', () => {
       { purpose: 'compaction', prompt: 170, tokens: { input: 170, cached: 130, output: 6 } },
       { purpose: 'answer', prompt: 60, tokens: { input: 60, cached: 20, output: 2 } },
     ]);
+  });
+
+  it('by whichever name its model is asked for', async () => {
+    const { record } = await turn({ input: 'x', model: 'other' }, [SAID, usage(100, 0, 1, 0), DONE]);
+    expect(record).toMatchObject({ model: 'sim', rule: 'billed', amount: 102_000 });
+  });
+
+  const said = (prompt: number, completion: number, more: object = {}) => ({
+    choices: [],
+    usage: { prompt_tokens: prompt, completion_tokens: completion, ...more },
+  });
+  it.each<[string, object, object, number[], boolean]>([
+    ['more than any model reads', {}, said(9e15, 3), [50_000, 0, 3], true],
+    ['more than it may write', { max_output_tokens: 20 }, said(50, 9e15), [50, 0, 20], true],
+    [
+      'more cached than read',
+      {},
+      said(50, 3, { prompt_tokens_details: { cached_tokens: 51 } }),
+      [50, 50, 3],
+      true,
+    ],
+    ['less than nothing', {}, said(-50, -3), [10, 0, 1], false],
+    ['what was cached by another name', {}, said(50, 3, { prompt_cache_hit_tokens: 20 }), [50, 20, 3], false],
+  ])('as far as that can be true: %s', async (_what, body, last, counts, clamped) => {
+    const done = await turn({ input: 'x', ...body }, [SAID, last, DONE]);
+    expectSame(done);
+    const { record } = done;
+    expect([sum(record, 'input'), sum(record, 'cached'), sum(record, 'output')]).toEqual(counts);
+    expect(record).toMatchObject({ outcome: 'completed', rule: 'billed', clamped });
+  });
+
+  it('what is written to a cache at its own price', async () => {
+    const { response, record } = await turn({ input: 'x' }, [
+      SAID,
+      said(50, 3, { cache_creation_input_tokens: 20 }),
+      DONE,
+    ]);
+    expect(response.usage?.input_tokens_details).toEqual({ cached_tokens: 0, cache_write_tokens: 20 });
+    expect(record.amount).toBe(30 * 1_000 + 20 * 1_500 + 3 * 2_000);
   });
 });

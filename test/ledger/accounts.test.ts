@@ -66,6 +66,10 @@ describe.each(KINDS)('accounts on %s', (kind) => {
       'total,,,,,,,,50000,0.00005',
       '',
     ]);
+    await ledger.book([usageRecord('r5', { tenant: 'v', model: 'none' })]);
+    expect((await invoiceFor(ledger.db, 'v', DAYS.from, DAYS.to)).lines).toMatchObject([
+      { model: 'none', price_version: null, amount_usd: '0' },
+    ]);
     expect((await invoiceFor(ledger.db, 'nobody', DAYS.from, DAYS.to)).lines).toEqual([]);
   });
 

@@ -166,4 +166,30 @@ describe.each(KINDS)('holds on %s', (kind) => {
     await ledger.decide({ ...refund, amount: 20_000n, reason: 'x', author: 'ada' });
     expect(await asked.reserve(request('r3', 10_000), [total])).toEqual({ kind: 'held' });
   });
+
+  it('and bookings never wait for each other both ways', async () => {
+    const ofTenant = budget(1e12, { period: 'month' });
+    const ofKey = budget(1e12, { subject: { scope: 'key', tenant: 't', key: 'k' } });
+    const asked = holds();
+    const ids = Array.from({ length: 40 }, (_, n) => `r${n}`);
+    // Held before the key had a budget.
+    for (const id of ids) await asked.reserve(request(id, 50_000), [ofTenant]);
+    const failed: string[] = [];
+    const each = async (task: (id: string) => Promise<unknown>) => {
+      for (const id of ids) await task(id).catch((thrown: unknown) => failed.push(String(thrown)));
+    };
+    await Promise.all([
+      each((id) => asked.settle(id, 20_000)),
+      each(async (id) => {
+        await ledger.book([usageRecord(id)]);
+        const why = { reason: 'x', author: 'ada', tenant: 't', responseId: id, amount: 1n };
+        await ledger.decide({ ...why, id, kind: 'refund' });
+      }),
+      each((id) => ledger.book([usageRecord(`other-${id}`)])),
+      each((id) => asked.reserve(request(`later-${id}`, 1), [ofTenant, ofKey])),
+      each((id) => asked.reserve(request(`last-${id}`, 1), [ofTenant, ofKey])),
+    ]);
+    expect(failed).toEqual([]);
+    expect(await ledger.verify()).toEqual([]);
+  });
 });

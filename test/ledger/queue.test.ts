@@ -1,12 +1,28 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
 import { Booker, DeadLetters, Ledger, UsageWorker } from '@turnpike/ledger';
-import { checkRedis, connect, CONSUMER, EvictionError, usageJobId, UsageQueue } from '@turnpike/metering';
+import {
+  checkRedis,
+  connect,
+  CONSUMER,
+  EvictionError,
+  Journals,
+  pendingIn,
+  Relay,
+  UnfitRedis,
+  usageJobId,
+  UsageQueue,
+  type UsageQueueOptions,
+} from '@turnpike/metering';
 import { Job, Queue } from 'bullmq';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect as dial, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startRedis, type RedisService } from '../e2e/services.js';
 import { TestDatabases } from '../storage/databases.js';
-import { usageRecord } from './records.js';
+import { PRICES, usageRecord } from './records.js';
 
 let service: RedisService;
 let databases: TestDatabases;
@@ -23,6 +39,23 @@ afterAll(async () => {
 const until = async (condition: () => boolean | Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 };
+
+/** An address that leads to one server or another, as that of a master does. */
+async function address(of: { port: number }) {
+  const server = createServer((client) => {
+    const there = dial(of.port, '127.0.0.1');
+    for (const [from, to] of [
+      [client, there],
+      [there, client],
+    ] as const) {
+      from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
 
 describe('the id of a job', () => {
   it('E01: passes what BullMQ itself checks, whatever the journal is called', async () => {
@@ -66,8 +99,8 @@ describe('the queue', () => {
   });
 
   const errors: string[] = [];
-  const queue = () => {
-    const made = new UsageQueue({ url: service.url, onError: ({ message }) => errors.push(message) });
+  const queue = (url = service.url, missing?: UsageQueueOptions['missing']) => {
+    const made = new UsageQueue({ url, missing, onError: ({ message }) => errors.push(message) });
     closing.push(() => made.close());
     return made;
   };
@@ -80,8 +113,8 @@ describe('the queue', () => {
       ),
     );
   };
-  const worker = (booker: Pick<Booker, 'book'> = new Booker(ledger, letters)) => {
-    const made = new UsageWorker({ url: service.url, booker, onError: () => undefined });
+  const worker = (booker: Pick<Booker, 'book'> = new Booker(ledger, letters), url = service.url) => {
+    const made = new UsageWorker({ url, booker, onError: () => undefined });
     closing.push(() => made.close());
     return made;
   };
@@ -136,8 +169,78 @@ describe('the queue', () => {
       book: (...batch) =>
         ++tries <= 3 ? Promise.reject(new Error('connection terminated')) : real.book(...batch),
     });
+    await until(async () => (await redis.hget('bull:usage:usage-j-2-2', 'stacktrace')) !== null);
     await until(async () => (await owed()) === 20_000n);
     expect(tries).toBe(4);
+    // What each try adds to the job would fill Redis in a long outage.
+    const stacks = JSON.parse((await redis.hget('bull:usage:usage-j-2-2', 'stacktrace')) ?? '[]') as string[];
+    expect(stacks).toHaveLength(1);
+  });
+
+  it('E04: a master that was demoted under its connections is left for the new one', async () => {
+    const next = await startRedis({ own: true });
+    const portOf = (url: string) => Number(new URL(url).port);
+    const master = { port: portOf(service.url) };
+    const { url, close } = await address(master);
+    const to = queue(url);
+    worker(undefined, url);
+    try {
+      await deliver(to, [usageRecord('r1')], 'j');
+      await until(async () => (await owed()) === 20_000n);
+      master.port = portOf(next.url);
+      await redis.replicaof('127.0.0.1', master.port);
+      await deliver(to, [usageRecord('r2', { settleSequence: 4 })], 'j');
+      await until(async () => (await owed()) === 40_000n);
+    } finally {
+      for (const each of closing.splice(0).reverse()) await each();
+      await redis.replicaof('NO', 'ONE');
+      close();
+      await next.remove();
+    }
+  });
+
+  it('E04: what a Redis without its disk has lost is delivered again, once', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'turnpike-queue-'));
+    const journals = new Journals({ root, prices: PRICES, maxBytes: 1e9 });
+    const lost: number[] = [];
+    const sink = queue(service.url, (ids) => ledger.missing(ids));
+    const relay = new Relay({
+      readers: () => journals.readers,
+      sink,
+      followMs: 10,
+      onLost: (count) => lost.push(count),
+    });
+    closing.push(async () => {
+      await relay.stop();
+      await journals.close();
+      rmSync(root, { recursive: true });
+    });
+    const settled = (id: string) => journals.own.settle(usageRecord(id));
+    settled('r1');
+    await until(() => relay.flush());
+    await redis.flushall();
+    settled('r2');
+    await until(async () => (await relay.flush()) && lost.length > 0);
+    expect([lost, (await sink.pending(10)).toSorted()]).toEqual([[1], ['r1', 'r2']]);
+    worker();
+    await until(async () => (await owed()) === 40_000n);
+    // A job that is done may be gone: it is not lost.
+    await redis.flushall();
+    await until(async () => (await relay.flush()) && (await pendingIn(root)).size === 0);
+    expect([lost, await owed()]).toEqual([[1], 40_000n]);
+  });
+
+  it('a Redis that lets nobody in is refused at the start, and one that is away is not', async () => {
+    await redis.config('SET', 'requirepass', 'right');
+    const { host } = new URL(service.url);
+    try {
+      for (const who of ['', ':wrong@', 'nobody:right@']) {
+        await expect(checkRedis(`redis://${who}${host}`)).rejects.toThrow(UnfitRedis);
+      }
+      expect(await checkRedis(`redis://:right@${host}`)).toBe(true);
+    } finally {
+      await redis.config('SET', 'requirepass', '');
+    }
   });
 
   it('E04: Redis goes and comes back: deliveries fail at once, then everything goes on, without a restart', async () => {
@@ -187,6 +290,7 @@ describe('the queue', () => {
 it('a Redis that was never there is no reason not to start', async () => {
   expect(await checkRedis('redis://127.0.0.1:1')).toBe(false);
   const to = new UsageQueue({ url: 'redis://127.0.0.1:1', onError: () => undefined });
-  await expect(to.deliver([usageRecord('r1')], 'j')).rejects.toThrow();
+  // What the log says is why, and not that nothing can be written.
+  await expect(to.deliver([usageRecord('r1')], 'j')).rejects.toThrow('connect ECONNREFUSED 127.0.0.1:1');
   await to.close();
 });

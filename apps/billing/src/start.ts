@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DeadLetters } from '@turnpike/ledger';
-import { checkRedis, EvictionError } from '@turnpike/metering';
+import { checkRedis, UnfitRedis } from '@turnpike/metering';
 import { openDatabase } from '@turnpike/storage';
 import { log, MetricsServer, registry, shownError } from '@turnpike/telemetry';
 import type { NextFunction, Request, Response } from 'express';
@@ -77,7 +77,7 @@ async function requireRedis({ redisUrl }: Settings): Promise<void> {
   try {
     if (!(await checkRedis(redisUrl))) log.warn('Redis cannot be reached yet: the worker begins once it can');
   } catch (thrown) {
-    if (thrown instanceof EvictionError) throw new SettingsError(`REDIS_URL: ${thrown.message}`);
+    if (thrown instanceof UnfitRedis) throw new SettingsError(`REDIS_URL: ${thrown.message}`);
     throw thrown;
   }
 }

@@ -12,7 +12,7 @@ import {
   type Difference,
   type StatementDifference,
 } from '@turnpike/ledger';
-import { dayOf, dollars, pendingIn, UsageQueue } from '@turnpike/metering';
+import { dollars, pendingIn, UsageQueue } from '@turnpike/metering';
 import { openDatabase, spooledIn } from '@turnpike/storage';
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
@@ -119,12 +119,8 @@ function lineOf({ responseId, kind, input, output }: StatementDifference): strin
 }
 
 async function invoice(ledger: Ledger, asked: AccountsArguments): Promise<number> {
-  const made = await invoiceFor(
-    ledger.db,
-    asked.required('tenant'),
-    asked.text('from') ?? `${dayOf(Date.now()).slice(0, 7)}-01`,
-    asked.text('to') ?? dayOf(Date.now()),
-  );
+  const { from, to } = asked.daysFor(Date.now());
+  const made = await invoiceFor(ledger.db, asked.required('tenant'), from, to);
   return say(asked.csv ? invoiceCsv(made) : `${JSON.stringify(made, undefined, 2)}\n`);
 }
 

@@ -34,5 +34,6 @@ export const UNMETERED: SamplingMeter = {
   requested: () => undefined,
   take: () => undefined,
   counted: () => undefined,
+  clamped: () => undefined,
   finished: () => undefined,
 };

@@ -2,11 +2,18 @@ import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, writeSync } f
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** What is asked of the operating system. */
+export interface SystemCalls {
+  readonly write?: typeof writeSync;
+  /** Brings a file to the disk. */
+  readonly datasync?: typeof fdatasync;
+}
+
 /** One file of a log that is written to. A line is in it whole, or not at all. */
 export class SegmentFile {
   readonly name: string;
   readonly #folder: string;
-  readonly #write: typeof writeSync;
+  readonly #calls: Required<SystemCalls>;
   readonly #fd: number;
   #isKnown = false;
   #bytes = 0;
@@ -14,12 +21,11 @@ export class SegmentFile {
   #syncing: Promise<void> | undefined;
 
   /**
-   * @param write the system call
    * @throws Error when the file is there already with something in it, or cannot be made
    */
-  constructor(folder: string, name: string, write = writeSync) {
+  constructor(folder: string, name: string, calls: SystemCalls = {}) {
     this.name = name;
-    this.#write = write;
+    this.#calls = { write: writeSync, datasync: fdatasync, ...calls };
     this.#folder = folder;
     this.#fd = openSync(join(folder, name), 'a', 0o600);
     // Of a process that died before its first line there may be an empty one.
@@ -38,7 +44,7 @@ export class SegmentFile {
    */
   append(line: Buffer): void {
     try {
-      for (let at = 0; at < line.length;) at += this.#write(this.#fd, line, at);
+      for (let at = 0; at < line.length;) at += this.#calls.write(this.#fd, line, at);
     } catch (thrown) {
       ftruncateSync(this.#fd, this.#bytes);
       throw thrown;
@@ -66,13 +72,19 @@ export class SegmentFile {
 
   async #syncOnce(): Promise<void> {
     this.#isDirty = false;
-    await new Promise<void>((resolve, reject) => {
-      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
-    });
-    if (this.#isKnown) return;
-    // After a power cut the file is only found if its name has reached the disk as well.
-    const directory = await open(this.#folder, 'r');
-    await directory.sync().finally(() => directory.close());
-    this.#isKnown = true;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#calls.datasync(this.#fd, (error) => (error === null ? resolve() : reject(error)));
+      });
+      if (this.#isKnown) return;
+      // After a power cut the file is only found if its name has reached the disk as well.
+      const directory = await open(this.#folder, 'r');
+      await directory.sync().finally(() => directory.close());
+      this.#isKnown = true;
+    } catch (thrown) {
+      // What has not reached the disk is to be tried again.
+      this.#isDirty = true;
+      throw thrown;
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lineOf } from './line.js';
-import { SegmentFile } from './segment-file.js';
+import { SegmentFile, type SystemCalls } from './segment-file.js';
 import { makeFolder, segmentName, segmentsIn } from './segments.js';
 
 export interface LogWriterOptions {
@@ -9,6 +9,8 @@ export interface LogWriterOptions {
   readonly segmentBytes?: number | undefined;
   /** How long what was written may wait to be brought to the disk with others, in ms. */
   readonly syncMs?: number | undefined;
+  /** Those of the operating system, unless others are given. */
+  readonly calls?: SystemCalls | undefined;
   /** Called when a write or a sync fails, and with undefined once writing works again. */
   readonly onFailure?: ((error: Error | undefined) => void) | undefined;
 }
@@ -31,6 +33,7 @@ export class LogWriter {
   readonly #sealed = new Map<string, number>();
   #syncTimer: NodeJS.Timeout | undefined;
   #isFailing = false;
+  #isUnsynced = false;
 
   /**
    * @param root folder of all logs of this kind; `name` is that of this one in it
@@ -56,6 +59,14 @@ export class LogWriter {
     return this.#isFailing;
   }
 
+  /**
+   * Whether the disk has not kept what it took, as when it is full behind the back of the file system. It is tried again; until
+   * then a power cut costs what was written meanwhile.
+   */
+  get isUnsynced(): boolean {
+    return this.#isUnsynced;
+  }
+
   /** Number of the next record. */
   get sequence(): number {
     return this.#sequence;
@@ -78,10 +89,7 @@ export class LogWriter {
       this.#failed(thrown as Error);
       throw thrown;
     }
-    if (this.#isFailing) {
-      this.#isFailing = false;
-      this.#options.onFailure?.(undefined);
-    }
+    if (!this.#isUnsynced) this.#recovered();
     this.#sequence = sequence + 1;
     this.#syncSoon();
     return sequence;
@@ -98,12 +106,20 @@ export class LogWriter {
     if (current === undefined) return;
     this.#segment = undefined;
     this.#sealed.set(current.name, current.bytes);
-    current.close().catch((thrown: unknown) => this.#failed(thrown as Error));
+    current.close().catch((thrown: unknown) => this.#notSynced(thrown as Error));
   }
 
   /** Everything that was written is on the disk when this resolves. */
   async sync(): Promise<void> {
-    await this.#segment?.sync();
+    try {
+      await this.#segment?.sync();
+    } catch (thrown) {
+      this.#notSynced(thrown as Error);
+      throw thrown;
+    }
+    if (!this.#isUnsynced) return;
+    this.#isUnsynced = false;
+    this.#recovered();
   }
 
   async close(): Promise<void> {
@@ -115,15 +131,27 @@ export class LogWriter {
   #segmentFor(sequence: number): SegmentFile {
     const { segmentBytes = SEGMENT_BYTES } = this.#options;
     if (this.#segment !== undefined && this.#segment.bytes >= segmentBytes) this.seal();
-    this.#segment ??= new SegmentFile(this.folder, segmentName(sequence));
+    this.#segment ??= new SegmentFile(this.folder, segmentName(sequence), this.#options.calls);
     return this.#segment;
   }
 
   #syncSoon(): void {
     this.#syncTimer ??= setTimeout(() => {
       this.#syncTimer = undefined;
-      this.sync().catch((thrown: unknown) => this.#failed(thrown as Error));
+      this.sync().catch(() => undefined);
     }, this.#options.syncMs ?? SYNC_MS).unref();
+  }
+
+  #notSynced(error: Error): void {
+    this.#isUnsynced = true;
+    this.#failed(error);
+    this.#syncSoon();
+  }
+
+  #recovered(): void {
+    if (!this.#isFailing) return;
+    this.#isFailing = false;
+    this.#options.onFailure?.(undefined);
   }
 
   #failed(error: Error): void {

@@ -13,6 +13,12 @@ export function countOf(value: unknown): number | undefined {
   return isCount(value) ? value : undefined;
 }
 
+/** One count that servers have several names for: the largest, as some send a zero under the names that they do not use. */
+export function largestCount(values: readonly unknown[]): number | undefined {
+  const counts = values.filter(isCount);
+  return counts.length === 0 ? undefined : Math.max(...counts);
+}
+
 /**
  * A list of token ids; none where the field is missing or null.
  * @throws ApiError engine_error for ids that are none

@@ -1,8 +1,8 @@
 import { dayOf, possible, totalOf, type UsageRecord } from '@turnpike/metering';
 import type { Transaction } from 'kysely';
 import { ACCOUNT } from './accounts.js';
-import { closeHolds } from './hold-rows.js';
-import { post, spend, type NewTransaction } from './post.js';
+import { endHolds, freeHeld } from './hold-rows.js';
+import { inOrder, post, spend, type NewTransaction } from './post.js';
 import type { LedgerSchema, UsageRow } from './schema.js';
 
 /** What became of a batch. */
@@ -32,7 +32,7 @@ export async function bookIn(
   if (byId.size === 0) return { booked: [], known: [] };
   const inserted = await db
     .insertInto('ledger_usage')
-    .values([...byId.values()].map((record) => rowOf(record, now, job)))
+    .values(inOrder(byId).map(([, record]) => rowOf(record, now, job)))
     .onConflict((conflict) => conflict.column('response_id').doNothing())
     .returning('response_id')
     .execute();
@@ -40,7 +40,8 @@ export async function bookIn(
   const isNew = new Set(booked);
   const known = [...byId.keys()].filter((id) => !isNew.has(id));
   const fresh = booked.flatMap((id) => byId.get(id) ?? []);
-  await closeHolds(db, booked, 'booked');
+  const ended = await endHolds(db, booked, 'booked');
+  // Takes every row that anything can be held in, in order, before the first of them is taken for that alone.
   await spend(
     db,
     fresh.map(({ tenant, key, model, admittedAt, amount }) => ({
@@ -51,6 +52,7 @@ export async function bookIn(
       amount,
     })),
   );
+  await freeHeld(db, ended);
   await post(db, fresh.map(transactionOf), now);
   return { booked, known };
 }

@@ -1,7 +1,7 @@
 import { dollars, NANO_PER_DOLLAR, scaled } from '@turnpike/metering';
 import { ApiError, quotable } from '@turnpike/protocol';
 import { ACCOUNT } from './accounts.js';
-import { chargedFor, type Decision, type Ledger } from './ledger.js';
+import { ExceedsCharge, type Decision, type Ledger } from './ledger.js';
 
 export const DECISION_KINDS = [
   'refund',
@@ -44,15 +44,13 @@ export async function bookDecision(
   if (!(await ledger.hasAccount(tenant)) && !(await isTenant(tenant))) {
     throw invalid('tenant', `There is no tenant '${quotable(tenant)}'.`);
   }
-  const requireLeft = async () => {
-    if (responseId !== undefined) await requireCharge(ledger, { tenant, responseId, id, kind, amount });
-  };
-  await requireLeft();
+  if (responseId !== undefined) await requireUsage(ledger, tenant, responseId);
   const booked = await ledger.decide({ ...decision, amount }).catch(async (thrown: unknown) => {
     // Of two that come at once one is refused by the database.
     if (await isSame(ledger, { ...decision, amount })) return false;
-    await requireLeft();
-    throw thrown;
+    if (!(thrown instanceof ExceedsCharge)) throw thrown;
+    const charged = dollars(thrown.charged);
+    throw invalid('amount_usd', `'amount_usd' is more than the response has come to: ${charged}.`);
   });
   if (!booked && !(await isSame(ledger, { ...decision, amount }))) {
     throw invalid('id', `There is another ${kind} '${quotable(id)}' already.`);
@@ -112,18 +110,15 @@ function amountOf(value: unknown): bigint {
   return amount;
 }
 
-/** Of a response no more is given back than it has come to, with its corrections, and what was given back before. */
-async function requireCharge(
-  { db }: Ledger,
-  { tenant, responseId, id, kind, amount }: Omit<Decision, 'author' | 'reason'> & { responseId: string },
-): Promise<void> {
-  // Asked for again, it is no second one.
-  const charged = await chargedFor(db, tenant, responseId, `${kind}:${id}`);
-  if (charged === undefined) {
+async function requireUsage({ db }: Ledger, tenant: string, responseId: string): Promise<void> {
+  const row = await db
+    .selectFrom('ledger_usage')
+    .select('response_id')
+    .where('response_id', '=', responseId)
+    .where('tenant', '=', tenant)
+    .executeTakeFirst();
+  if (row === undefined) {
     throw invalid('response_id', `'${quotable(tenant)}' was charged for no response of that id.`);
-  }
-  if (amount > charged) {
-    throw invalid('amount_usd', `'amount_usd' is more than the response has come to: ${dollars(charged)}.`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { inOrder } from './post.js';
-import type { LedgerSchema } from './schema.js';
+import type { HoldRow, LedgerSchema } from './schema.js';
 
 /** Where a hold is counted. */
 export interface Place {
@@ -21,21 +21,39 @@ export async function closeHolds(
   state: 'booked' | 'released' | 'expired',
   from: readonly string[] = OPEN_STATES,
 ): Promise<readonly string[]> {
+  const closed = await endHolds(db, ids, state, from);
+  await freeHeld(db, closed);
+  return closed.map(({ response_id }) => response_id);
+}
+
+/** A hold that has ended in this transaction, and still counts. */
+export type EndedHold = Pick<HoldRow, 'response_id' | 'amount' | 'counted_in'>;
+
+/** The first half of {@link closeHolds}: rows of holds are taken before those of what was spent, as by all who take both. */
+export async function endHolds(
+  db: Transaction<LedgerSchema>,
+  ids: readonly string[],
+  state: 'booked' | 'released' | 'expired',
+  from: readonly string[] = OPEN_STATES,
+): Promise<readonly EndedHold[]> {
   if (ids.length === 0) return [];
-  const closed = await db
+  return db
     .updateTable('ledger_holds')
     .set({ state })
     .where('response_id', 'in', [...ids])
     .where('state', 'in', [...from])
     .returning(['response_id', 'amount', 'counted_in'])
     .execute();
+}
+
+/** The second half: what they held is free. */
+export async function freeHeld(db: Transaction<LedgerSchema>, ended: readonly EndedHold[]): Promise<void> {
   await hold(
     db,
-    closed.flatMap(({ amount, counted_in }) =>
+    ended.flatMap(({ amount, counted_in }) =>
       placesOf(counted_in).map((place) => ({ place, amount: -amount })),
     ),
   );
-  return closed.map(({ response_id }) => response_id);
 }
 
 /** Adds to what is held, without asking whether there is room. */

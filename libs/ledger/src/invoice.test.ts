@@ -4,6 +4,7 @@ import { invoiceCsv, type Invoice } from './invoice.js';
 it.each([
   ['-1+1', "'-1+1"],
   ['=1', "'=1"],
+  ['＝1', "'＝1"],
   ['-0.5', '-0.5'],
 ])('a key named %s is no formula in an invoice', (key, shown) => {
   const lines = [{ kind: 'usage', key }] as unknown as Invoice['lines'];

@@ -62,7 +62,8 @@ export async function invoiceFor(
         kind: 'usage' as const,
         key: group.key ?? null,
         model: group.model ?? null,
-        price_version: group.price_version ?? null,
+        // None, where nothing had a price.
+        price_version: group.price_version === '' ? null : (group.price_version ?? null),
         turns,
         input_tokens: input,
         cached_tokens: cached,

@@ -1,5 +1,5 @@
 import { migrate, type DatabaseKind, type StoreSchema } from '@turnpike/storage';
-import { dayOf, rowAmount, type UsageRecord } from '@turnpike/metering';
+import { dayOf, dollars, rowAmount, type UsageRecord } from '@turnpike/metering';
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { ACCOUNT } from './accounts.js';
 import { bookIn, type Booked } from './booking.js';
@@ -39,6 +39,16 @@ export interface LedgerFault {
   readonly found: string;
 }
 
+/** More would be given back for a turn than it has come to, with its corrections, and what was given back before. */
+export class ExceedsCharge extends RangeError {
+  override readonly name = 'ExceedsCharge';
+
+  /** @param charged nano-dollars that are left of it */
+  constructor(readonly charged: bigint) {
+    super(`more than the response has come to: ${dollars(charged)}`);
+  }
+}
+
 const OTHER_SIDE: Record<Decision['kind'], string> = {
   refund: ACCOUNT.refunds,
   write_off: ACCOUNT.writtenOff,
@@ -53,8 +63,11 @@ export class Ledger {
   readonly #db: Kysely<LedgerSchema>;
   readonly #now: () => number;
 
-  private constructor(db: Kysely<LedgerSchema>, now: () => number) {
+  readonly #kind: DatabaseKind;
+
+  private constructor(db: Kysely<LedgerSchema>, kind: DatabaseKind, now: () => number) {
     this.#db = db;
+    this.#kind = kind;
     this.#now = now;
   }
 
@@ -69,7 +82,7 @@ export class Ledger {
     now: () => number = Date.now,
   ): Promise<Ledger> {
     await migrate(db, kind, LEDGER_HISTORY);
-    return new Ledger(db, now);
+    return new Ledger(db, kind, now);
   }
 
   /** The database, for the queries beside this class. */
@@ -85,18 +98,31 @@ export class Ledger {
     return this.#db.transaction().execute((db) => bookIn(db, records, this.#now(), job ?? null));
   }
 
+  /** Which of these response ids are neither booked nor dead letters. */
+  async missing(responseIds: readonly string[]): Promise<readonly string[]> {
+    const known = new Set<string | null>();
+    for (const table of ['ledger_usage', 'ledger_dead_letters'] as const) {
+      const rows = await this.#db
+        .selectFrom(table)
+        .select('response_id')
+        .where('response_id', 'in', [...responseIds])
+        .execute();
+      for (const { response_id } of rows) known.add(response_id);
+    }
+    return responseIds.filter((id) => !known.has(id));
+  }
+
   /**
    * Books a decision.
    * @returns false when it was booked before
-   * @throws RangeError for a negative amount, and for more than the response has come to with all that is booked of it;
-   *   Error for a response that another tenant made, or none
+   * @throws RangeError for a negative amount; ExceedsCharge; Error for a response that another tenant made, or none
    */
   async decide(decision: Decision): Promise<boolean> {
     const { id, kind, tenant, responseId, reason, author } = decision;
     if (decision.amount < 0n) throw new RangeError('the amount of a decision must not be negative');
     const amount = rowAmount(decision.amount);
     return this.#db.transaction().execute(async (db) => {
-      const usage = responseId === undefined ? undefined : await usageOf(db, tenant, responseId);
+      const usage = responseId === undefined ? undefined : await usageOf(db, this.#kind, tenant, responseId);
       const now = this.#now();
       const isNew = await this.#postOnce(
         db,
@@ -115,13 +141,11 @@ export class Ledger {
           ],
         },
         now,
+        kind === 'payment' ? undefined : usage,
       );
       if (isNew && usage !== undefined && kind !== 'payment') {
-        // Behind the balance of the tenant, which one writer has at a time: another decision is seen here, or sees this one.
         const left = await chargedFor(db, tenant, usage.response_id);
-        if (left !== undefined && left < 0n)
-          throw new RangeError('more is given back than the response has come to');
-        await spend(db, [{ ...usage, at: usage.admitted_at, amount: -amount }]);
+        if (left < 0n) throw new ExceedsCharge(left + decision.amount);
       }
       return isNew;
     });
@@ -144,9 +168,9 @@ export class Ledger {
     const { tenant, responseId, priceVersion, reason, author } = correction;
     const amount = rowAmount(correction.difference);
     return this.#db.transaction().execute(async (db) => {
-      const usage = await usageOf(db, tenant, responseId);
+      const usage = await usageOf(db, this.#kind, tenant, responseId);
       const now = this.#now();
-      const isNew = await this.#postOnce(
+      return this.#postOnce(
         db,
         {
           id: `correction:${correction.id}`,
@@ -163,9 +187,8 @@ export class Ledger {
           ],
         },
         now,
+        usage,
       );
-      if (isNew) await spend(db, [{ ...usage, at: usage.admitted_at, amount }]);
-      return isNew;
     });
   }
 
@@ -222,46 +245,59 @@ export class Ledger {
     ];
   }
 
-  async #postOnce(db: Transaction<LedgerSchema>, transaction: NewTransaction, now: number): Promise<boolean> {
+  /** @param usage of the turn whose budgets it changes, by what its tenant owes more or less */
+  async #postOnce(
+    db: Transaction<LedgerSchema>,
+    transaction: NewTransaction,
+    now: number,
+    usage: UsageRow | undefined,
+  ): Promise<boolean> {
     const known = await db
       .selectFrom('ledger_transactions')
       .select('id')
       .where('id', '=', transaction.id)
       .executeTakeFirst();
     if (known !== undefined) return false;
+    // What was spent before balances, in the order in which bookings take them.
+    if (usage !== undefined) {
+      const owed = transaction.entries.find(({ account }) => account === ACCOUNT.tenant(transaction.tenant));
+      await spend(db, [{ ...usage, at: usage.admitted_at, amount: owed?.amount ?? 0 }]);
+    }
     await post(db, [transaction], now);
     return true;
   }
 }
 
-/**
- * What a response has come to with everything that is booked of it, in nano-dollars; undefined where nothing is.
- * @param but id of a transaction that is left out
- */
-export async function chargedFor(
-  db: Kysely<LedgerSchema>,
+/** The usage of a response. Who changes what it comes to does so one after the other. */
+async function usageOf(
+  db: Transaction<LedgerSchema>,
+  database: DatabaseKind,
   tenant: string,
   responseId: string,
-  but = '',
-): Promise<bigint | undefined> {
-  const { charged } = await db
-    .selectFrom('ledger_transactions')
-    .innerJoin('ledger_entries', 'transaction_id', 'id')
-    .select(sql<string | null>`cast(sum(amount) as text)`.as('charged'))
-    .where('response_id', '=', responseId)
-    .where('account', '=', ACCOUNT.tenant(tenant))
-    .where('id', '<>', but)
-    .executeTakeFirstOrThrow();
-  return charged === null ? undefined : BigInt(charged);
-}
-
-async function usageOf(db: Transaction<LedgerSchema>, tenant: string, responseId: string): Promise<UsageRow> {
-  const row = await db
+): Promise<UsageRow> {
+  const query = db
     .selectFrom('ledger_usage')
     .selectAll()
     .where('response_id', '=', responseId)
-    .where('tenant', '=', tenant)
-    .executeTakeFirst();
+    .where('tenant', '=', tenant);
+  // A transaction of SQLite is alone from its beginning.
+  const row = await (database === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
   if (row === undefined) throw new Error(`there is no usage of response '${responseId}'`);
   return row;
+}
+
+/** What a tenant owes for a response, in nano-dollars. */
+async function chargedFor(
+  db: Transaction<LedgerSchema>,
+  tenant: string,
+  responseId: string,
+): Promise<bigint> {
+  const { charged } = await db
+    .selectFrom('ledger_transactions')
+    .innerJoin('ledger_entries', 'transaction_id', 'id')
+    .select(sql<string>`cast(coalesce(sum(amount), 0) as text)`.as('charged'))
+    .where('response_id', '=', responseId)
+    .where('account', '=', ACCOUNT.tenant(tenant))
+    .executeTakeFirstOrThrow();
+  return BigInt(charged);
 }

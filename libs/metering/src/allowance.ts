@@ -2,7 +2,7 @@ import { worstPriceOf } from './charge.js';
 import type { Budget, HoldRequest } from './holds.js';
 import type { MeteredTurn } from './metered-turn.js';
 import type { MeteringOptions } from './metering-options.js';
-import { rowAmount } from './money.js';
+import { fitsRow } from './money.js';
 import type { Rates } from './price-book.js';
 import type { UsagePart } from './usage-record.js';
 
@@ -73,14 +73,19 @@ export class Allowance {
   }
 
   /**
-   * Holds what a further request to an engine needs at least.
+   * Holds what a further request to an engine needs at least: all that its output may have where that is known, so that nothing is
+   * overdrawn; where that is not left, or is not known, what it begins with.
+   * @param most tokens of output that may still come; undefined for those of a summary, which no request names
    * @throws BudgetExceeded
    */
-  require(parts: readonly UsagePart[]): void | Promise<void> {
+  require(parts: readonly UsagePart[], most: number | undefined): void | Promise<void> {
     if (!this.isLimited) return undefined;
-    const least = this.#covered === WHOLE ? 0 : LEAST_TOKENS;
-    if (this.#priceWith(parts, least) <= this.#held) return undefined;
-    return this.#extend(parts).then(() => {
+    const isWhole = this.#covered === WHOLE;
+    const least = isWhole ? most : LEAST_TOKENS;
+    if (least !== undefined && this.#priceWith(parts, least) <= this.#held) return undefined;
+    // What was held for all of it is not enough any more: from here on it is held by and by.
+    if (isWhole) this.#covered = outputOf(parts);
+    return this.#extend(parts, isWhole ? most : undefined).then(() => {
       if (this.#priceWith(parts, 0) > this.#held) throw new BudgetExceeded(this.#budgets[0]);
     });
   }
@@ -134,28 +139,29 @@ export class Allowance {
     throw new BudgetExceeded(refusedBy);
   }
 
-  async #extend(parts: readonly UsagePart[]): Promise<void> {
+  /** @param whole tokens of output that are all there can be, tried first */
+  async #extend(parts: readonly UsagePart[], whole?: number): Promise<void> {
     const { holds, holdOutputTokens } = this.#options;
-    const output = parts.reduce((sum, { tokens }) => sum + tokens.output, 0);
-    for (const more of sizesFrom(holdOutputTokens)) {
+    const output = outputOf(parts);
+    for (const more of [...(whole === undefined ? [] : [whole]), ...sizesFrom(holdOutputTokens)]) {
       const amount = this.#priceWith(parts, more) - this.#held;
-      if (amount <= 0) {
-        this.#covered = Math.max(this.#covered, output + more);
-        return;
-      }
-      const result = await holds?.extend(this.#request(amount), this.#budgets);
-      if (result?.kind === 'held') {
+      if (amount > 0) {
+        const result = await holds?.extend(this.#request(amount), this.#budgets);
+        if (result?.kind !== 'held') continue;
         this.#held += amount;
-        this.#covered = Math.max(this.#covered, output + more);
-        return;
       }
+      this.#covered = more === whole ? WHOLE : Math.max(this.#covered, output + more);
+      return;
     }
     this.#isRefused = true;
   }
 
   #priceWith(parts: readonly UsagePart[], output: number): number {
     const rates = this.#rates;
-    return rates === undefined ? 0 : rowAmount(worstPriceOf(parts, output, this.#turn.serviceTier, rates));
+    if (rates === undefined) return 0;
+    const worst = worstPriceOf(parts, output, this.#turn.serviceTier, rates);
+    // More than any budget has.
+    return fitsRow(worst) ? Number(worst) : Number.MAX_SAFE_INTEGER;
   }
 
   #request(amount: number): HoldRequest {
@@ -173,4 +179,8 @@ function sizesFrom(most: number): number[] {
   const sizes = [most];
   for (let size = most / 4; size >= LEAST_TOKENS; size /= 4) sizes.push(Math.floor(size));
   return sizes;
+}
+
+function outputOf(parts: readonly UsagePart[]): number {
+  return parts.reduce((sum, { tokens }) => sum + tokens.output, 0);
 }

@@ -1,4 +1,4 @@
-import { roundedQuotient, rowAmount } from './money.js';
+import { fitsRow, roundedQuotient, rowAmount } from './money.js';
 import type { Rates, TokenRates } from './price-book.js';
 import type { Charge, Outcome, TokenCounts, UsagePart } from './usage-record.js';
 
@@ -21,7 +21,10 @@ export function chargeFor(
   if (turn.outcome === 'failed' && isEmpty) {
     return { rule: 'free_failed_before_output', priceVersion, amount: 0 };
   }
-  return { rule: 'billed', priceVersion, amount: rowAmount(priceOf(turn.parts, turn.serviceTier, rates)) };
+  const price = priceOf(turn.parts, turn.serviceTier, rates);
+  // No price that anybody meant comes to that: the turn is not lost for it, and a corrected version can rate it.
+  if (!fitsRow(price)) return { rule: 'unpriced', priceVersion, amount: 0 };
+  return { rule: 'billed', priceVersion, amount: rowAmount(price) };
 }
 
 /** Nano-dollars for tokens, whatever became of them. */

@@ -10,9 +10,16 @@ export { dollars, NANO_PER_DOLLAR, rowAmount, scaled } from './money.js';
 export { parseUsageRecord } from './parse-record.js';
 export { DEFAULT_PRICES, PriceBook, PriceBookError, type Rates, type TokenRates } from './price-book.js';
 export { responsesIn, USAGE_QUEUE, usageJobId, type UsageJob } from './queue/job.js';
-export { checkRedis, connect, CONSUMER, EvictionError, requireNoEviction } from './queue/redis.js';
+export {
+  checkRedis,
+  connect,
+  CONSUMER,
+  EvictionError,
+  requireNoEviction,
+  UnfitRedis,
+} from './queue/redis.js';
 export { UsageQueue, type UsageQueueOptions } from './queue/usage-queue.js';
-export { Relay, type RelayOptions, type UsageSink } from './relay.js';
+export { Relay, type RelayOptions } from './relay.js';
 export type { MeteredTurn } from './metered-turn.js';
 export { TurnMeter, type Dispatch, type TurnEnd } from './turn-meter.js';
 export {
@@ -26,6 +33,7 @@ export {
   type UsagePart,
   type UsageRecord,
 } from './usage-record.js';
+export type { UsageSink } from './usage-sink.js';
 export {
   dayOf,
   isDay,

@@ -1,6 +1,7 @@
 /** Nano-dollars in a dollar. Every amount is a whole number of nano-dollars. */
 export const NANO_PER_DOLLAR = 1_000_000_000n;
 
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
 /** Most digits behind the point of a price or factor. */
 const DIGITS = 9;
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,9}))?$/;
@@ -21,15 +22,18 @@ export function scaled(value: string | number): bigint {
   return BigInt(whole + fraction.padEnd(DIGITS, '0'));
 }
 
+/** Whether an amount is one that a row can hold. */
+export function fitsRow(nano: bigint): boolean {
+  return nano >= -MOST && nano <= MOST;
+}
+
 /**
  * An amount as it goes into a row: a number that JSON and both databases hold exactly.
  * @throws RangeError beyond 2^53 nano-dollars, which are nine million dollars
  */
 export function rowAmount(nano: bigint): number {
-  const amount = Number(nano);
-  if (!Number.isSafeInteger(amount))
-    throw new RangeError(`an amount of ${nano} nano-dollars is out of range`);
-  return amount;
+  if (!fitsRow(nano)) throw new RangeError(`an amount of ${nano} nano-dollars is out of range`);
+  return Number(nano);
 }
 
 /** An amount in dollars, exactly and without an exponent: `0.184918125`, `-12.5`, `0`. */

@@ -119,6 +119,11 @@ export class PriceBook {
     return new PriceBook(versions);
   }
 
+  /** Models that have a price in any version. */
+  get models(): ReadonlySet<string> {
+    return new Set(this.#versions.flatMap(({ models }) => [...models.keys()]));
+  }
+
   /**
    * What a model costs at a time.
    * @param at ms since the epoch

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Journals } from './journal/journals.js';
 import { lineOf } from './journal/line.js';
+import { pendingIn } from './journal/pending.js';
 import { DEFAULT_PRICES } from './price-book.js';
 import { Relay, type RelayOptions } from './relay.js';
 import { settlement } from './testing/settlement.js';
@@ -113,4 +114,64 @@ it('reports what is no usage record, and goes on behind it', async () => {
   await running.flush();
   expect(arrived).toEqual(['a', 'b']);
   expect(faults).toEqual([expect.stringMatching(/^unreadable not a usage record: tenant/)]);
+});
+
+it('follows what it delivered until that has arrived, and delivers again what was lost on the way', async () => {
+  const queue = new Map<string, 'waiting' | 'arrived'>();
+  const delivered: string[] = [];
+  const lost: number[] = [];
+  let ends = 0;
+  const name = (records: readonly UsageRecord[]) => records.map(({ id }) => id).join();
+  const running = new Relay({
+    readers: () => journals.readers,
+    sink: {
+      deliver(records, _journal, again = false) {
+        delivered.push(`${name(records)}${again ? ' again' : ''}`);
+        queue.set(name(records), 'waiting');
+        return Promise.resolve();
+      },
+      whereIs: (records) => Promise.resolve(queue.get(name(records)) ?? 'lost'),
+    },
+    lingerMs: 1,
+    followMs: 1,
+    batch: 2,
+    onLost: (count) => lost.push(count),
+    onEnd: () => Promise.resolve(void ends++),
+  });
+  const written = () => pendingIn(root).then((ids) => [...ids].sort().join());
+  for (const id of ['a', 'b', 'c', 'd', 'e']) settle(id);
+  await running.flush();
+  await running.flush();
+  expect([delivered, ends, await written()]).toEqual([['a,b', 'c,d', 'e'], 0, 'a,b,c,d,e']);
+  queue.set('a,b', 'arrived');
+  queue.set('e', 'arrived');
+  await running.flush();
+  // In their order: what is behind something that waits does too.
+  expect([delivered.length, await written()]).toEqual([3, 'c,d,e']);
+  queue.clear();
+  queue.set('e', 'arrived');
+  settle('f');
+  running.poke();
+  while (delivered.length < 5) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect([delivered.slice(3).sort(), lost]).toEqual([['c,d again', 'f'], [2]]);
+  for (const each of queue.keys()) queue.set(each, 'arrived');
+  while (ends === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  expect([await written(), delivered.length]).toEqual(['', 5]);
+  await running.stop();
+});
+
+it('what another process has delivered and not followed to its end is delivered by the next one', async () => {
+  settle('a');
+  const delivered: string[] = [];
+  const sink = {
+    deliver: (records: readonly UsageRecord[]) =>
+      Promise.resolve(void delivered.push(...records.map(({ id }) => id))),
+    whereIs: () => Promise.resolve('waiting' as const),
+  };
+  await new Relay({ readers: () => journals.readers, sink }).stop();
+  await journals.close();
+  journals = new Journals({ root, prices: DEFAULT_PRICES, maxBytes: 1e9, onSettle: () => undefined });
+  await journals.adopt();
+  await new Relay({ readers: () => journals.readers, sink }).stop();
+  expect(delivered).toEqual(['a', 'a']);
 });

@@ -1,15 +1,6 @@
+import { OnTheWay } from './on-the-way.js';
 import type { JournalFault, JournalReader } from './journal/reader.js';
-import type { UsageRecord } from './usage-record.js';
-
-/** Where usage records go: the ledger, or a queue in front of it. */
-export interface UsageSink {
-  /**
-   * Resolves when they have arrived for good. The same records may come again.
-   * @param journal that they were written down in
-   * @throws Error when they have not, or may not have
-   */
-  deliver(records: readonly UsageRecord[], journal: string): Promise<void>;
-}
+import type { UsageSink } from './usage-sink.js';
 
 export interface RelayOptions {
   /** The journals that are read, at any time. */
@@ -25,7 +16,11 @@ export interface RelayOptions {
   readonly onFailure?: ((error: unknown) => void) | undefined;
   /** Called for what is not as it was written. */
   readonly onFault?: ((fault: JournalFault, reader: JournalReader) => Promise<void> | void) | undefined;
-  /** Called when a journal has been delivered to its end. */
+  /** How long to wait before looking whether what is on its way has arrived, in ms. */
+  readonly followMs?: number | undefined;
+  /** Called when records were lost on their way, and are delivered again. */
+  readonly onLost?: ((count: number, reader: JournalReader) => void) | undefined;
+  /** Called when a journal has been delivered to its end, and everything in it has arrived. */
   readonly onEnd?: ((reader: JournalReader) => Promise<void>) | undefined;
 }
 
@@ -34,6 +29,7 @@ const MAX_BACK_OFF_MS = 5_000;
 const BATCH = 100;
 const LINGER_MS = 100;
 const BACK_OFF_MS = 200;
+const FOLLOW_MS = 1_000;
 
 /**
  * Brings what is written down to where it goes, in batches, each until it has arrived. Turns never wait for it: while it
@@ -41,7 +37,10 @@ const BACK_OFF_MS = 200;
  */
 export class Relay {
   readonly #options: RelayOptions;
+  readonly #onTheWay = new WeakMap<JournalReader, OnTheWay>();
   #timer: NodeJS.Timeout | undefined;
+  /** Whether the timer only looks after what is on its way: something new does not wait for that. */
+  #isFollowing = false;
   /** One drain at a time, whoever asks. */
   #drains: Promise<void> = Promise.resolve();
   #isRunning = false;
@@ -62,7 +61,7 @@ export class Relay {
   /** There is something to deliver. Costs nothing when it is said often. */
   poke(): void {
     this.#isAsked = true;
-    if (this.#isStopped || this.#isRunning || this.#timer !== undefined) return;
+    if (this.#isStopped || this.#isRunning || (this.#timer !== undefined && !this.#isFollowing)) return;
     this.#runIn(this.#options.lingerMs ?? LINGER_MS);
   }
 
@@ -83,7 +82,9 @@ export class Relay {
     await this.flush();
   }
 
-  #runIn(ms: number): void {
+  #runIn(ms: number, isFollowing = false): void {
+    clearTimeout(this.#timer);
+    this.#isFollowing = isFollowing;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       void this.#run();
@@ -101,11 +102,19 @@ export class Relay {
     if (this.#failures > 0) {
       this.#runIn(Math.min(MAX_BACK_OFF_MS, backOffMs * 2 ** Math.min(this.#failures - 1, 16)));
     } else if (this.#isAsked) this.poke();
+    else if (this.#isWaiting) this.#runIn(this.#options.followMs ?? FOLLOW_MS, true);
+  }
+
+  /** Whether anything is on its way. */
+  get #isWaiting(): boolean {
+    return this.#options.readers().some((reader) => this.#onTheWay.get(reader)?.isEmpty === false);
   }
 
   async #drain(): Promise<void> {
     try {
-      for (const reader of this.#options.readers()) await this.#drainOne(reader);
+      const readers = this.#options.readers();
+      for (const reader of readers) await this.#drainOne(reader);
+      for (const reader of readers) await this.#followOne(reader);
       if (this.#failures > 0) this.#options.onFailure?.(undefined);
       this.#failures = 0;
     } catch (thrown) {
@@ -115,14 +124,31 @@ export class Relay {
   }
 
   async #drainOne(reader: JournalReader): Promise<void> {
-    const { sink, onFault, onEnd, batch = BATCH } = this.#options;
+    const { sink, onFault, batch = BATCH } = this.#options;
+    const sent = this.#sentOf(reader);
     for (;;) {
-      const { records, faults, end } = await reader.next(batch);
+      const start = sent.next;
+      const { records, faults, end } = await reader.next(batch, start);
       if (records.length > 0) await sink.deliver(records, reader.name);
       for (const fault of faults) await onFault?.(fault, reader);
-      if (reader.isAtEnd(end)) break;
-      await reader.acknowledge(end);
+      if (end.segment === start.segment && end.offset === start.offset) break;
+      if (sink.whereIs === undefined) await reader.acknowledge(end);
+      else sent.add({ start, end, count: records.length });
     }
-    await onEnd?.(reader);
+  }
+
+  async #followOne(reader: JournalReader): Promise<void> {
+    const { sink, onEnd, onLost } = this.#options;
+    const sent = this.#sentOf(reader);
+    await sent.follow(sink, (count) => onLost?.(count, reader));
+    if (sent.isEmpty) await onEnd?.(reader);
+  }
+
+  #sentOf(reader: JournalReader): OnTheWay {
+    const known = this.#onTheWay.get(reader);
+    if (known !== undefined) return known;
+    const made = new OnTheWay(reader);
+    this.#onTheWay.set(reader, made);
+    return made;
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { BudgetExceeded } from './allowance.js';
 import type { Budget, HoldRequest, HoldResult, Holds } from './holds.js';
 import type { JournalEntry } from './journal/line.js';
-import { Meter } from './meter.js';
+import { Meter, type MeterOptions } from './meter.js';
 import { PriceBook } from './price-book.js';
 import type { MeteredTurn } from './metered-turn.js';
 import type { Dispatch, TurnEnd } from './turn-meter.js';
@@ -70,7 +71,12 @@ const END: TurnEnd = {
   stages: {},
 };
 
-function metered(limit?: number, turn: Partial<MeteredTurn> = {}, budget: Partial<Budget> = {}) {
+function metered(
+  limit?: number,
+  turn: Partial<MeteredTurn> = {},
+  budget: Partial<Budget> = {},
+  options: Partial<MeterOptions> = {},
+) {
   const written: JournalEntry[] = [];
   const holds = new FakeHolds(limit ?? 0);
   const failing = { admit: false };
@@ -92,6 +98,7 @@ function metered(limit?: number, turn: Partial<MeteredTurn> = {}, budget: Partia
     progressTokens: 50,
     holdOutputTokens: 64,
     ...(limit === undefined ? {} : { holds, budgets: { budgetsOf: () => [{ ...BUDGET, ...budget }] } }),
+    ...options,
   });
   return { meter, turn: meter.begin({ ...TURN, ...turn }), written, holds, failing };
 }
@@ -225,6 +232,39 @@ describe('a turn', () => {
   });
 });
 
+describe('what a turn costs', () => {
+  it('is what its model costs, by whichever name it was asked for', () => {
+    const { turn, written } = metered(
+      undefined,
+      { model: 'alias' },
+      {},
+      { modelOf: (name) => (name === 'alias' ? 'm' : name) },
+    );
+    void turn.dispatch(DISPATCH);
+    void turn.take(3);
+    expect(turn.settle(END)).toMatchObject({ model: 'm', rule: 'billed', amount: 130 });
+    expect(written[0]).toMatchObject({ admission: { model: 'm' } });
+  });
+
+  it('is written down also where the price comes to more than there is, and can be rated later', async () => {
+    const prices = PriceBook.parse(
+      'versions: [{ version: typo, from: "2026-01-01", models: { m: { input: 999999999999, output: 1 } } }]',
+    );
+    const { turn } = metered(undefined, {}, {}, { prices });
+    void turn.dispatch(DISPATCH);
+    expect(turn.settle(END)).toMatchObject({ rule: 'unpriced', priceVersion: 'typo', amount: 0 });
+    const held = metered(1_000_000, {}, {}, { prices });
+    await expect(held.turn.hold(WORST)).rejects.toThrow(BudgetExceeded);
+  });
+
+  it('says that an engine was not believed', () => {
+    const { turn } = metered();
+    void turn.dispatch(DISPATCH);
+    turn.clamped();
+    expect(turn.settle(END)).toMatchObject({ clamped: true });
+  });
+});
+
 describe('a turn with a budget', () => {
   it('holds the worst case at the dearest price, whatever is cached', async () => {
     const { turn, holds } = metered(10_000);
@@ -306,5 +346,52 @@ describe('a turn with a budget', () => {
     expect(holds.held).toBeGreaterThan(500);
     const more = turn.dispatch({ ...DISPATCH, prompt: 900, read: 700 });
     await expect(more).rejects.toThrow(BudgetExceeded);
+  });
+
+  it('with a limit of its own never comes to more than is held, whatever it reads on the way and however little there is', async () => {
+    const step = fc.record({
+      purpose: fc.constantFrom('answer' as const, 'compaction' as const),
+      read: fc.nat(300),
+      written: fc.nat(200),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.nat(6_000), fc.nat(400), fc.array(step), async (limit, maxOutput, steps) => {
+        const { turn, holds } = metered(limit + 200 + maxOutput * 10);
+        await turn.hold({ ...WORST, maxOutput });
+        let prompt = 100;
+        let left = maxOutput;
+        for (const { purpose, read, written } of [{ ...DISPATCH, written: 3 }, ...steps]) {
+          prompt += read;
+          try {
+            await turn.dispatch({ ...DISPATCH, purpose, prompt, read });
+          } catch (thrown) {
+            expect(thrown).toBeInstanceOf(BudgetExceeded);
+            break;
+          }
+          for (let n = 0; n < written && !turn.isExhausted && (purpose !== 'answer' || left > 0); n++) {
+            await turn.take(1);
+            if (purpose === 'answer') left--;
+          }
+          if (turn.isExhausted) break;
+        }
+        const { amount } = turn.settle({ ...END, usage: {} }) ?? { amount: 0 };
+        expect(amount).toBeLessThanOrEqual(holds.held);
+      }),
+    );
+  });
+
+  it('is not asked for anything where what is held was for all of it', async () => {
+    const { turn, holds } = metered(10_000);
+    await turn.hold({ ...WORST, maxOutput: 200 });
+    await turn.dispatch(DISPATCH);
+    await turn.take(10);
+    // Of the dearest price of what was read, more is left than what is read now.
+    expect(turn.dispatch({ ...DISPATCH, prompt: 110, read: 0 })).toBeUndefined();
+    expect(holds.asked).toBe(1);
+    // All that may still be written is held at once.
+    await turn.dispatch({ ...DISPATCH, prompt: 910, read: 800 });
+    expect([holds.asked, holds.held]).toEqual([2, 900 * 2 + 200 * 10]);
+    await turn.take(190);
+    expect([holds.asked, turn.isExhausted]).toEqual([2, false]);
   });
 });

@@ -55,10 +55,13 @@ export class TurnMeter {
   #admittedAt = 0;
   #admitSequence: number | undefined;
   #progressRecords = 0;
+  /** Tokens that an answer may have, over all requests for it. */
+  #mostOutput = Infinity;
   /** Tokens sampled since something was last written down. */
   #unwritten = 0;
   /** Requests to engines that did not end by themselves. */
   #unfinished = 0;
+  #isClamped = false;
   #isOver = false;
 
   constructor(turn: MeteredTurn, options: MeteringOptions & { readonly onEnd: () => void }) {
@@ -100,7 +103,8 @@ export class TurnMeter {
     readonly room: number;
     readonly maxOutput: number | undefined;
   }): void | Promise<void> {
-    const { prompt, image, purpose } = worst;
+    const { prompt, image, purpose, room, maxOutput = room } = worst;
+    this.#mostOutput = Math.min(maxOutput, room);
     const tokens = { ...NO_TOKENS, input: prompt, image };
     return this.#allowance.reserve({ purpose, prompt, tokens }, worst);
   }
@@ -111,7 +115,8 @@ export class TurnMeter {
    * @throws JournalFull; BudgetExceeded
    */
   dispatch({ purpose, prompt, read, image, engine, route }: Dispatch): void | Promise<void> {
-    const earlier = this.#parts.get(purpose) ?? { prompt: 0, tokens: NO_TOKENS };
+    const before = this.#parts.get(purpose);
+    const earlier = before ?? { prompt: 0, tokens: NO_TOKENS };
     const tokens = { ...earlier.tokens };
     const part = {
       prompt: Math.max(earlier.prompt, prompt),
@@ -126,14 +131,13 @@ export class TurnMeter {
     this.#route = { engine, route };
     const isFirst = this.#admitSequence === undefined;
     try {
-      const held = this.#allowance.require(this.parts);
+      const held = this.#allowance.require(this.parts, this.#leftFor(purpose));
       if (held === undefined) return this.#written(isFirst);
-      return held.then(
-        () => this.#written(isFirst),
-        (thrown: unknown) => this.#refused(isFirst, thrown),
-      );
+      return held
+        .then(() => this.#written(isFirst))
+        .catch((thrown: unknown) => this.#refused(purpose, before, thrown));
     } catch (thrown) {
-      return this.#refused(isFirst, thrown);
+      return this.#refused(purpose, before, thrown);
     }
   }
 
@@ -165,6 +169,11 @@ export class TurnMeter {
     if (part.read === undefined) return;
     part.tokens.input += prompt - part.read;
     part.read = prompt;
+  }
+
+  /** An engine has said something impossible, and was cut to what is possible. */
+  clamped(): void {
+    this.#isClamped = true;
   }
 
   /**
@@ -235,7 +244,7 @@ export class TurnMeter {
       outcome,
       reason,
       partial: this.#unfinished > 0,
-      clamped: JSON.stringify(parts) !== JSON.stringify(given),
+      clamped: this.#isClamped || JSON.stringify(parts) !== JSON.stringify(given),
       settledAt: now(),
       stages,
       admitSequence: this.#admitSequence ?? 0,
@@ -263,14 +272,21 @@ export class TurnMeter {
     answer.reasoning = rest('reasoning');
   }
 
+  /** Tokens of output that may still come of a request; undefined for a summary's. */
+  #leftFor(purpose: Purpose): number | undefined {
+    if (purpose !== 'answer') return undefined;
+    return Math.max(0, this.#mostOutput - (this.#parts.get('answer')?.tokens.output ?? 0));
+  }
+
   #written(isFirst: boolean): void {
     if (!isFirst) return this.#progress();
     this.#admitSequence = this.#options.journal.admit({ admission: this.#admission(), parts: this.parts });
   }
 
-  /** An engine that was to be asked first is not asked at all. */
-  #refused(isFirst: boolean, thrown: unknown): never {
-    if (isFirst) this.#parts.clear();
+  /** An engine that was to be asked is not: nothing is read. */
+  #refused(purpose: Purpose, before: Part | undefined, thrown: unknown): never {
+    if (before === undefined) this.#parts.delete(purpose);
+    else this.#parts.set(purpose, before);
     throw thrown;
   }
 

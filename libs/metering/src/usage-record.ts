@@ -59,7 +59,7 @@ export type ChargeRule =
   | 'billed'
   /** The engine failed before it gave anything. */
   | 'free_failed_before_output'
-  /** The price book has no price for the model; a later one can rate it. */
+  /** The price book has no price for the model, or one that comes to more than a row holds; a later one can rate it. */
   | 'unpriced';
 
 /** The bill of a turn. */

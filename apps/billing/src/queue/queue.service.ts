@@ -10,11 +10,14 @@ import { log } from '@turnpike/telemetry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { RequestHandler } from 'express';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../settings.js';
 import { SETTINGS } from '../tokens.js';
 
 export const BOARD_PATH = '/admin/queues';
 
+/** How long Redis may be silent before that is its state, in ms. */
+const SILENCE_MS = 1_000;
 /** Jobs that are looked through. */
 const MOST_JOBS = 100_000;
 
@@ -42,8 +45,13 @@ export class QueueService implements OnApplicationShutdown {
 
   /** `none` without Redis, `ok`, or what is the matter. */
   async state(): Promise<string> {
-    if (this.#worker === undefined) return 'none';
-    return (await this.#worker.health()) ?? 'ok';
+    if (this.#worker === undefined || this.#queue === undefined) return 'none';
+    const fault = await this.#worker.health();
+    if (fault !== undefined) return fault;
+    // Somebody did that on the board, and nothing is booked until somebody resumes it.
+    const paused = this.#queue.isPaused().then((isPaused) => (isPaused ? 'the queue is paused' : 'ok'));
+    // It may have gone a moment ago, and what it is asked then waits until it is back.
+    return Promise.race([paused, silence()]).catch((thrown: unknown) => (thrown as Error).message);
   }
 
   /** Jobs that are not done, by state; none without a queue, or while Redis is away. */
@@ -85,6 +93,11 @@ export class QueueService implements OnApplicationShutdown {
     await this.#queue?.close().catch(() => undefined);
     this.#redis?.disconnect();
   }
+}
+
+async function silence(): Promise<string> {
+  await sleep(SILENCE_MS, undefined, { ref: false });
+  return 'redis does not answer';
 }
 
 function away(): ApiError {

@@ -48,4 +48,17 @@ describe('what is asked of the accounts', () => {
     expect(() => parseAccountsArguments(args)).toThrow(ConfigError);
     expect(() => parseAccountsArguments(args)).toThrow(message);
   });
+
+  it('is about this month until today, unless days are given, and never about none', () => {
+    const daysOf = (...args: string[]) =>
+      parseAccountsArguments(['invoice', ...args]).daysFor(Date.parse('2026-03-15T23:59:59Z'));
+    expect(daysOf()).toEqual({ from: '2026-03-01', to: '2026-03-15' });
+    expect(daysOf('--from', '2026-02-28', '--to', '2026-02-28')).toEqual({
+      from: '2026-02-28',
+      to: '2026-02-28',
+    });
+    // An invoice of the last month that forgets its beginning would be one of nothing.
+    expect(() => daysOf('--to', '2026-02-28')).toThrow('no day from 2026-03-01 to 2026-02-28');
+    expect(() => daysOf('--from', '2026-04-01')).toThrow('no day');
+  });
 });

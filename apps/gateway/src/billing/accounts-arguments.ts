@@ -1,4 +1,4 @@
-import { isDay } from '@turnpike/metering';
+import { dayOf, isDay } from '@turnpike/metering';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config/load.js';
 
@@ -57,6 +57,12 @@ export interface AccountsArguments {
   readonly command: Command | 'help';
   readonly csv: boolean;
   readonly text: (name: TextOption) => string | undefined;
+  /**
+   * Days that are asked for; by default from the first of this month until today.
+   * @param now ms since the epoch
+   * @throws ConfigError when there are none between them
+   */
+  readonly daysFor: (now: number) => { readonly from: string; readonly to: string };
   /** @throws ConfigError when it is not there, or blank */
   readonly required: (name: TextOption) => string;
 }
@@ -77,6 +83,11 @@ export function parseAccountsArguments([first = 'help', ...rest]: readonly strin
     command,
     csv: values.csv === true,
     text,
+    daysFor(now) {
+      const { from = `${dayOf(now).slice(0, 7)}-01`, to = dayOf(now) } = values;
+      if (from > to) throw misread(`there is no day from ${from} to ${to}: give both --from and --to`);
+      return { from, to };
+    },
     required(name) {
       const value = text(name);
       if (value === undefined || value.trim() === '') throw misread(`--${name} is missing`);

@@ -23,6 +23,7 @@ import type { Stores } from '../stores.js';
 import { showState } from './billing-metrics.js';
 import { Budgets } from './budgets.js';
 import { ModelNames } from './model-names.js';
+import { requirePricesOfModels, withoutPrice } from './priced-models.js';
 
 /** How long a hold lasts without its gateway: after a crash what it held is free again within a minute. */
 const HOLD_LEASE_MS = 30_000;
@@ -34,11 +35,15 @@ const ADOPT_MS = 10_000;
 export type MeteredTurns = Map<string, TurnMeter>;
 
 /** @throws ConfigError when the price book cannot be used */
-export function pricesOf({ billing: { prices } }: Config): PriceBook {
+export function pricesOf(config: Config): PriceBook {
+  const { prices } = config.billing;
   if (prices === undefined) return DEFAULT_PRICES;
   try {
-    return PriceBook.parse(readFileSync(prices, 'utf8'));
+    const book = PriceBook.parse(readFileSync(prices, 'utf8'));
+    requirePricesOfModels(book, new ModelNames(config.models));
+    return book;
   } catch (thrown) {
+    if (thrown instanceof ConfigError) throw thrown;
     const { message } = thrown as Error;
     throw new ConfigError(
       thrown instanceof PriceBookError
@@ -78,6 +83,7 @@ export class Billing {
         url: billing.redis,
         // The relay says what it means for the usage.
         onError: (error) => log.debug({ err: error }, 'redis connection failed'),
+        missing: (ids) => ledger.missing(ids),
       });
     }
     this.#journals = this.#open(config, prices);
@@ -94,8 +100,13 @@ export class Billing {
       },
       onFailure: (error) => this.#delivered(error),
       onFault: (fault, reader) => this.#found(fault, reader),
+      onLost: (records, { name: journal }) =>
+        log.error({ records, journal }, 'the queue has lost usage, which is delivered again'),
       onEnd: (reader) => this.#journals.finished(reader),
     });
+    const unpriced = billing.prices === undefined ? [] : withoutPrice(config, prices, Date.now());
+    if (unpriced.length > 0)
+      log.warn({ models: unpriced }, 'models without a price: their turns are not charged');
     const names = new ModelNames(config.models);
     this.meter = new Meter({
       turns,

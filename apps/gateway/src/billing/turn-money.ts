@@ -4,7 +4,10 @@ import type { Usage } from '@turnpike/protocol';
 import type { TurnContext } from '@turnpike/turns';
 
 /** What an engine's answer is metered with while it is read. */
-export type SamplingMeter = Pick<TurnMeter, 'requested' | 'take' | 'counted' | 'finished' | 'isExhausted'>;
+export type SamplingMeter = Pick<
+  TurnMeter,
+  'requested' | 'take' | 'counted' | 'clamped' | 'finished' | 'isExhausted'
+>;
 
 /**
  * Writes down what a turn costs, however it ended.

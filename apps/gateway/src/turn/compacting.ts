@@ -116,6 +116,7 @@ async function summariseOnce({
   try {
     for await (const chunk of generation.chunks(AbortSignal.any([signal, enough.signal]))) {
       if (chunk.finish !== undefined) money.finished();
+      if (chunk.usage?.isCut === true) money.clamped();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;
       used = chunk.usage ?? used;
@@ -131,7 +132,8 @@ async function summariseOnce({
     // However it ended: what the engine has said of its prompt is what is billed.
     const prompt = theirs();
     if (prompt !== undefined) money.counted(prompt);
-    money.compacted({ cached: usage().input_tokens_details.cached_tokens, cacheWrite: 0 });
+    const { cached_tokens: cached, cache_write_tokens: cacheWrite } = usage().input_tokens_details;
+    money.compacted({ cached, cacheWrite });
   }
   signal.throwIfAborted();
   if (enough.signal.aborted) throw new ApiError('insufficient_quota');

@@ -1,6 +1,7 @@
 import type { AssembledItem } from '@turnpike/assembly';
 import type { FinishReason, Opening, OutputEvent } from '@turnpike/formats';
-import type { EngineUsage, MessageFinish } from '@turnpike/inference';
+import type { MessageFinish } from '@turnpike/inference';
+import type { PossibleUsage } from './possible-usage.js';
 
 /** What arrived together from an engine, read. */
 export interface GenerationChunk {
@@ -8,7 +9,7 @@ export interface GenerationChunk {
   /** Tokens that were sampled for it. */
   readonly sampled: number;
   readonly finish?: MessageFinish | undefined;
-  readonly usage?: EngineUsage | undefined;
+  readonly usage?: PossibleUsage | undefined;
 }
 
 /** One request to an engine. */

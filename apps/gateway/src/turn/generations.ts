@@ -53,6 +53,7 @@ export function generationsOf(input: GenerationsInput): GenerationSource {
   };
   return new MessageGenerations({
     engine,
+    contextTokens,
     behind,
     requestFor: (known, opening, maxTokens) =>
       engine.messages(() => REQUESTS[api](request, known, opening, isLimited ? maxTokens : undefined)),

@@ -5,6 +5,7 @@ import { ApiError } from '@turnpike/protocol';
 import type { Artifacts } from '@turnpike/turns';
 import { enginePromptLength } from './engine-prompt.js';
 import type { Generation, GenerationChunk, GenerationSource } from './generation.js';
+import { possibleUsage, type UsageBounds } from './possible-usage.js';
 
 export interface MessageGenerationsInput {
   readonly engine: EngineClient;
@@ -16,6 +17,8 @@ export interface MessageGenerationsInput {
     opening: Opening | undefined,
     maxTokens: number,
   ) => MessageRequest;
+  /** Most tokens of prompt and output together. */
+  readonly contextTokens: number;
 }
 
 /** Messages in, text out. What the model is made to do is asked for by the fields of the request. */
@@ -33,10 +36,11 @@ export class MessageGenerations implements GenerationSource {
     maxTokens: number,
   ): Promise<Generation | undefined> {
     if (maxTokens < 1) return undefined;
-    const { engine, behind, requestFor } = this.#input;
+    const { engine, behind, requestFor, contextTokens } = this.#input;
     const artifacts = await behind(written);
     const request = requestFor(artifacts, opening, maxTokens);
-    return new MessageGeneration(engine, request, enginePromptLength(artifacts));
+    const bounds = { prompt: contextTokens, output: maxTokens };
+    return new MessageGeneration(engine, request, enginePromptLength(artifacts), bounds);
   }
 }
 
@@ -45,6 +49,7 @@ class MessageGeneration implements Generation {
     private readonly engine: EngineClient,
     private readonly request: MessageRequest,
     readonly promptTokens: number,
+    private readonly bounds: UsageBounds,
   ) {}
 
   async *chunks(signal: AbortSignal): AsyncGenerator<GenerationChunk> {
@@ -52,7 +57,8 @@ class MessageGeneration implements Generation {
       throw new ApiError('engine_error', { cause: new Error('the engine takes no messages') });
     }
     let counted = 0;
-    for await (const { events, sampled, finish, usage } of this.engine.converse(this.request, signal)) {
+    for await (const { events, sampled, finish, usage: said } of this.engine.converse(this.request, signal)) {
+      const usage = said && possibleUsage(said, this.bounds);
       // What the server says in the end replaces what was counted on the way.
       const fresh = usage?.completionTokens === undefined ? sampled : usage.completionTokens - counted;
       counted += fresh;

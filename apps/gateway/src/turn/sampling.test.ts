@@ -25,6 +25,8 @@ interface Answer {
   readonly text: string;
   readonly finish?: FinishReason;
   readonly cached?: number;
+  /** Tokens that it says it has written and not sent. */
+  readonly lost?: number;
   /** What it has written besides when it is told to stop. */
   readonly late?: string;
 }
@@ -38,7 +40,7 @@ function scripted(answers: readonly Answer[]) {
     name: 'scripted',
     capabilities: () => Promise.reject(new Error('not asked here')),
     async *generate(request: GenerateRequest, signal: AbortSignal) {
-      const { text, finish = 'stop', cached, late = '' } = answers[requests.length] ?? { text: '' };
+      const { text, finish = 'stop', cached, lost, late = '' } = answers[requests.length] ?? { text: '' };
       const { json, maxTokens } = request;
       const prompt = JSON.parse(Buffer.concat([...request.prompt.json]).toString()) as number[];
       requests.push({ prompt: tokenizer.decode(prompt), maxTokens, json });
@@ -50,7 +52,7 @@ function scripted(answers: readonly Answer[]) {
         if (late !== '') yield { ids: idsOf(late) };
         throw signal.reason;
       }
-      yield { ids: [], finish, usage: { cachedTokens: cached } };
+      yield { ids: [], lost, finish, usage: { cachedTokens: cached } };
     },
     close: () => Promise.resolve(),
   };
@@ -144,6 +146,25 @@ describe('sample', () => {
     expect(items.map(([type]) => type)).toEqual(['reasoning', 'function_call']);
     const sampled = idsOf(`${THOUGHT}${ANSWER}`).length + idsOf('late').length + idsOf('{}<|call|>').length;
     expect(result).toMatchObject({ ending: { status: 'completed' }, usage: { output_tokens: sampled } });
+  });
+
+  it.each([
+    ['what was lost on its way', 5, 5, 0],
+    ['no more than it was asked for, whatever it says', 9e15, 1_000, 1],
+  ])('counts %s', async (_what, lost, sampled, times) => {
+    let cut = 0;
+    const text = `${THOUGHT}${ANSWER}done`;
+    const { result } = await run([{ text, lost }], {}, { money: { ...UNMETERED, clamped: () => cut++ } });
+    const own = idsOf(text).length;
+    expect([result.usage.output_tokens, cut]).toEqual([Math.min(1_000, own + lost), times]);
+    expect(result.usage.output_tokens).toBeGreaterThanOrEqual(sampled);
+  });
+
+  it('says when more was cached than there was', async () => {
+    let cut = 0;
+    const answers = [{ text: `${THOUGHT}${ANSWER}done`, cached: 1_000 }];
+    const { result } = await run(answers, {}, { money: { ...UNMETERED, clamped: () => cut++ } });
+    expect([result.usage.input_tokens_details.cached_tokens, cut]).toEqual([2, 1]);
   });
 
   it('stops behind the last call there may be', async () => {

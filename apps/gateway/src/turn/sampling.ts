@@ -139,6 +139,7 @@ async function generate(input: SamplingInput, generation: Generation): Promise<G
     for await (const chunk of generation.chunks(signal)) {
       input.onFirstChunk();
       usage = chunk.usage ?? usage;
+      if (chunk.usage?.isCut === true) money.clamped();
       if (chunk.finish !== undefined) money.finished();
       const held = money.take(chunk.sampled);
       sampled += chunk.sampled;

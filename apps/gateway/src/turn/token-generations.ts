@@ -5,6 +5,7 @@ import type { Tool } from '@turnpike/protocol';
 import type { PromptEnding } from '@turnpike/rendering';
 import type { EnginePrompt } from './engine-prompt.js';
 import type { Generation, GenerationChunk, GenerationSource } from './generation.js';
+import { possibleUsage } from './possible-usage.js';
 
 export interface TokenGenerationsInput {
   readonly engine: EngineClient;
@@ -46,21 +47,28 @@ export class TokenGenerations implements GenerationSource {
     const json = opening?.kind === 'answer' ? answerSchema : undefined;
     const chunks = (signal: AbortSignal) =>
       engine.generate({ ...request, prompt, maxTokens: most, json }, signal);
-    return Promise.resolve(new TokenGeneration(prompt.length, format.parser(tools, opened), chunks));
+    return Promise.resolve(new TokenGeneration(prompt.length, most, format.parser(tools, opened), chunks));
   }
 }
 
 class TokenGeneration implements Generation {
   constructor(
     readonly promptTokens: number,
+    private readonly maxTokens: number,
     private readonly parser: OutputParser,
     private readonly generate: (signal: AbortSignal) => ReturnType<EngineClient['generate']>,
   ) {}
 
   async *chunks(signal: AbortSignal): AsyncGenerator<GenerationChunk> {
+    let left = this.maxTokens;
     for await (const { ids, lost = 0, finish, usage } of this.generate(signal)) {
       const events = ids.length === 0 ? [] : this.parser.push(ids);
-      yield { events, sampled: ids.length + lost, finish, usage };
+      const sampled = Math.min(ids.length + lost, left);
+      left -= sampled;
+      // What is read and written is counted here: theirs to say is what of it was cached, and how many ids they did not send.
+      const theirs = { completionTokens: ids.length + lost, cachedTokens: usage?.cachedTokens };
+      const possible = possibleUsage(theirs, { prompt: this.promptTokens, output: sampled });
+      yield { events, sampled, finish, usage: usage === undefined && !possible.isCut ? undefined : possible };
     }
   }
 

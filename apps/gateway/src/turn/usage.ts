@@ -1,18 +1,22 @@
 import type { EngineUsage } from '@turnpike/inference';
 import type { Usage } from '@turnpike/protocol';
 
-/** Counts are ours where they come of ids; what was cached is always the engine's word, and never above the prompt. */
+/**
+ * Counts are ours where they come of ids; what was cached, or written to a cache, is always the engine's word, and never
+ * above the prompt.
+ */
 export function usageOf(
   promptTokens: number,
   outputTokens: number,
   reasoningTokens: number,
   engine: EngineUsage | undefined,
 ): Usage {
+  const cached = Math.min(engine?.cachedTokens ?? 0, promptTokens);
   return {
     input_tokens: promptTokens,
     input_tokens_details: {
-      cached_tokens: Math.min(engine?.cachedTokens ?? 0, promptTokens),
-      cache_write_tokens: 0,
+      cached_tokens: cached,
+      cache_write_tokens: Math.min(engine?.cacheWriteTokens ?? 0, promptTokens - cached),
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens },

@@ -298,6 +298,21 @@ describe('texts of a stream', () => {
   });
 
   it.each([
+    [{ cached_tokens: 4 }, { cachedTokens: 4 }],
+    [{ prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 5 }, { cachedTokens: 4 }],
+    // Of a proxy that translates, and leaves the other name at zero.
+    [{ prompt_tokens_details: { cached_tokens: 0 }, cache_read_input_tokens: 4 }, { cachedTokens: 4 }],
+    [{ cache_creation_input_tokens: 3 }, { cacheWriteTokens: 3 }],
+    [
+      { prompt_tokens_details: { cache_write_tokens: 3, cached_tokens: 2 } },
+      { cachedTokens: 2, cacheWriteTokens: 3 },
+    ],
+    [{ cached_tokens: '4', prompt_cache_hit_tokens: -1 }, {}],
+  ])('say what was cached by the names that servers have for it: %j', (usage, expected) => {
+    expect(reader().read({ choices: [], usage }).usage).toEqual(expected);
+  });
+
+  it.each([
     [{ error: { message: 'x', code: 429 } }, 'server_is_overloaded'],
     [{ choices: [{ error: { code: 502, message: 'x' } }] }, 'engine_error'],
     [{ object: 'error', message: 'maximum context length', code: 400 }, 'context_length_exceeded'],

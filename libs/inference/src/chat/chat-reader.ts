@@ -3,7 +3,7 @@ import type { MessagePhase } from '@turnpike/protocol';
 import type { EngineUsage } from '../engine-usage.js';
 import { refuseError } from '../engine-errors.js';
 import type { MessageChunk, MessageReader } from '../messages.js';
-import { countOf, fieldsOf, type Fields } from '../read-values.js';
+import { countOf, fieldsOf, largestCount, type Fields } from '../read-values.js';
 import { saidBy, type Said } from './deltas.js';
 import { finishOf } from './finish.js';
 import { ReasoningFields } from './reasoning-field.js';
@@ -133,10 +133,23 @@ export class ChatReader implements MessageReader {
 function usageOf(usage: unknown): EngineUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   const fields = fieldsOf(usage);
+  const details = fieldsOf(fields['prompt_tokens_details']);
   return {
     promptTokens: countOf(fields['prompt_tokens']),
     completionTokens: countOf(fields['completion_tokens']),
-    cachedTokens: countOf(fieldsOf(fields['prompt_tokens_details'])['cached_tokens']),
+    cachedTokens: largestCount([
+      details['cached_tokens'],
+      // Kimi; DeepSeek; proxies in front of Anthropic.
+      fields['cached_tokens'],
+      fields['prompt_cache_hit_tokens'],
+      fields['cache_read_input_tokens'],
+    ]),
+    cacheWriteTokens: largestCount([
+      // OpenAI and OpenRouter; proxies in front of Anthropic.
+      details['cache_write_tokens'],
+      details['cache_creation_tokens'],
+      fields['cache_creation_input_tokens'],
+    ]),
     reasoningTokens: countOf(fieldsOf(fields['completion_tokens_details'])['reasoning_tokens']),
   };
 }

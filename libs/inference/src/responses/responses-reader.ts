@@ -133,10 +133,12 @@ function endOf({ status, error, incomplete_details: details }: Fields): MessageF
 function usageOf(usage: unknown): EngineUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   const fields = fieldsOf(usage);
+  const details = fieldsOf(fields['input_tokens_details']);
   return {
     promptTokens: countOf(fields['input_tokens']),
     completionTokens: countOf(fields['output_tokens']),
-    cachedTokens: countOf(fieldsOf(fields['input_tokens_details'])['cached_tokens']),
+    cachedTokens: countOf(details['cached_tokens']),
+    cacheWriteTokens: countOf(details['cache_write_tokens']),
     reasoningTokens: countOf(fieldsOf(fields['output_tokens_details'])['reasoning_tokens']),
   };
 }

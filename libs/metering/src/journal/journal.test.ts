@@ -158,13 +158,42 @@ describe('a journal', () => {
     expect([failures, own.openTurns]).toEqual([[true, false], 0]);
   });
 
+  it('that the disk does not keep what it took of admits nothing until it does, and is read all the same', async () => {
+    const failures: boolean[] = [];
+    let isFull = true;
+    let tries = 0;
+    const datasync = (_fd: number, done: (error: NodeJS.ErrnoException | null) => void) => {
+      tries++;
+      setImmediate(() =>
+        done(isFull ? Object.assign(new Error('disk quota exceeded'), { code: 'EDQUOT' }) : null),
+      );
+    };
+    const { own, readers } = journals({
+      syncMs: 1,
+      calls: { datasync: datasync as typeof fs.fdatasync },
+      onFailure: (error) => failures.push(error !== undefined),
+    });
+    own.admit({ admission: admission('a'), parts: answer(3, 0) });
+    await expect(own.sync()).rejects.toThrow('quota');
+    expect(() => own.admit({ admission: admission('b'), parts: answer(3, 0) })).toThrow(JournalFull);
+    own.settle(settlement('a'));
+    // It is tried again, and said once.
+    while (tries < 4) await new Promise((resolve) => setTimeout(resolve, 2));
+    expect([own.isFull, own.isFailing, failures]).toEqual([true, true, [true]]);
+    isFull = false;
+    while (own.isFull) await new Promise((resolve) => setTimeout(resolve, 2));
+    turn(own, 'b');
+    expect([own.isFailing, failures]).toEqual([false, [true, false]]);
+    expect((await drain(readers[0] as JournalReader)).ids).toEqual(['a', 'b']);
+  });
+
   it('leaves nothing of a line that did not fit', () => {
     const full = (fd: number, line: NodeJS.ArrayBufferView, at?: number | null) => {
       if (at === 20) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
       const from = at ?? 0;
       return fs.writeSync(fd, line, from, Math.min(20, line.byteLength - from));
     };
-    const segment = new SegmentFile(root, 'a', full as typeof fs.writeSync);
+    const segment = new SegmentFile(root, 'a', { write: full as typeof fs.writeSync });
     segment.append(Buffer.from('a short line\n'));
     expect(() => segment.append(Buffer.from('a line that is too long for it\n'))).toThrow('no space');
     segment.append(Buffer.from('another\n'));

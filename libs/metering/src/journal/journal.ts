@@ -58,7 +58,7 @@ export class Journal {
 
   /** Whether no turn is admitted. */
   get isFull(): boolean {
-    return this.#unwritten.length > 0 || this.bytes >= this.#options.maxBytes;
+    return this.#unwritten.length > 0 || this.#log.isUnsynced || this.bytes >= this.#options.maxBytes;
   }
 
   /** Whether the disk has not taken the latest write. */
@@ -78,6 +78,7 @@ export class Journal {
    */
   admit(entry: Omit<AdmitEntry, 'kind'>): number {
     if (this.#unwritten.length > 0) throw new JournalFull('the disk of the journal takes nothing');
+    if (this.#log.isUnsynced) throw new JournalFull('the disk of the journal does not keep what it takes');
     if (this.bytes >= this.#options.maxBytes) throw new JournalFull('the journal has reached its bound');
     try {
       const sequence = this.#append({ kind: 'admit', ...entry });

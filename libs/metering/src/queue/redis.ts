@@ -1,15 +1,29 @@
 import { Redis } from 'ioredis';
 
-/** Redis is set up so that it may throw jobs away. */
-export class EvictionError extends Error {
+/** A Redis that cannot hold what is to be billed, however long it is waited for. */
+export class UnfitRedis extends Error {
+  override readonly name: string = 'UnfitRedis';
+}
+
+/** It is set up so that it may throw jobs away. */
+export class EvictionError extends UnfitRedis {
   override readonly name = 'EvictionError';
 }
+
+/** What Redis says to who has no password, a wrong one, or no rights. */
+const DENIED = /^(NOAUTH|WRONGPASS|NOPERM)\b/;
 
 /** How long one command may take before the batch counts as not delivered, in ms. */
 const COMMAND_MS = 5_000;
 const CONNECT_MS = 5_000;
 /** How long a connection may take to close; ioredis waits as long for one that is closed already, and so does our process. */
 const DISCONNECT_MS = 100;
+
+/**
+ * A server that was demoted keeps its connections, and takes nothing any more: the address leads to the new master by then,
+ * or will soon.
+ */
+const reconnectOnError = ({ message }: Error): boolean => message.includes('READONLY');
 
 /** For who adds jobs: fails at once while Redis is away, and keeps nothing in memory. */
 export const PRODUCER = {
@@ -18,6 +32,7 @@ export const PRODUCER = {
   commandTimeout: COMMAND_MS,
   connectTimeout: CONNECT_MS,
   disconnectTimeout: DISCONNECT_MS,
+  reconnectOnError,
 };
 
 /** For who waits for jobs: however long that takes, and however long Redis is away. */
@@ -25,6 +40,7 @@ export const CONSUMER = {
   maxRetriesPerRequest: null,
   connectTimeout: CONNECT_MS,
   disconnectTimeout: DISCONNECT_MS,
+  reconnectOnError,
 };
 
 /** @param onError called for every error of the connection, which goes on trying */
@@ -50,7 +66,7 @@ export async function requireNoEviction(redis: Redis): Promise<void> {
 /**
  * Looks at Redis before it is relied on.
  * @returns false when it cannot be reached: that is no reason not to start
- * @throws EvictionError
+ * @throws UnfitRedis for one that is not let into, or may throw jobs away
  */
 export async function checkRedis(url: string): Promise<boolean> {
   const redis = new Redis(url, {
@@ -60,13 +76,16 @@ export async function checkRedis(url: string): Promise<boolean> {
     disconnectTimeout: DISCONNECT_MS,
     retryStrategy: () => null,
   });
-  redis.on('error', () => undefined);
+  let failure: Error | undefined;
+  redis.on('error', (error: Error) => (failure = error));
   try {
     await redis.connect();
     await requireNoEviction(redis);
     return true;
   } catch (thrown) {
-    if (thrown instanceof EvictionError) throw thrown;
+    if (thrown instanceof UnfitRedis) throw thrown;
+    const denial = [failure, thrown as Error].find((each) => DENIED.test(each?.message ?? ''));
+    if (denial !== undefined) throw new UnfitRedis(`Redis lets nobody in: ${denial.message}`);
     return false;
   } finally {
     redis.disconnect();
