@@ -14,6 +14,7 @@ export { reasoningFieldIds } from './chat/reasoning-ids.js';
 export { requestTexts, type RequestTexts } from './chat/request-texts.js';
 export { chatFunctions, chatTargets, functionName } from './chat/tools.js';
 export { responses, responsesTools, sealedItemIds } from './responses/responses.js';
+export { CallArguments } from './output/call-arguments.js';
 export { turnParser, type TurnParserInput } from './output/turn-parser.js';
 export { type TurnGrammar } from './output/turn-grammar.js';
 export * from './output/grammars.js';

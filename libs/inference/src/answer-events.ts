@@ -3,9 +3,9 @@ import type { EngineChunk } from './engine-client.js';
 import { ApiError } from '@turnpike/protocol';
 import { unreadable } from './engine-errors.js';
 import { fieldsOf } from './read-values.js';
+import { END_OF_STREAM } from './transport/answer-stream.js';
 import type { EngineAnswer } from './transport/engine-http.js';
 
-export const END_OF_STREAM = '[DONE]';
 /** Longest silence behind the finish, where counts may still follow, and behind the last word, in ms. */
 const BEHIND_FINISH_MS = 10_000;
 const BEHIND_END_MS = 1_000;

@@ -5,16 +5,22 @@ import type { Fields } from './read-values.js';
  * How engines word a prompt that does not fit. vLLM: "maximum context length", "maximum model length"; SGLang and Ollama:
  * "context length"; llama-server: "available context size", `exceed_context_size_error`; TensorRT-LLM: "max_seq_len",
  * "max_num_tokens", "maximum input length"; TGI: "`inputs` tokens + `max_new_tokens` must be <="; hosted ones:
- * `context_length_exceeded`, "prompt is too long", "maximum prompt length", "reduce the length of the messages".
+ * `context_length_exceeded`, "prompt is too long", "maximum prompt length", "reduce the length of the messages", "model token
+ * limit". Older versions of vLLM count what is left of the context, and then refuse that: "max_tokens must be at least 1, got -5".
  */
 const CONTEXT_OVERFLOW = new RegExp(
   [
-    'context[ _](?:length|size|window)',
-    'maximum (?:model|prompt|input|sequence) length',
+    'context[ _](?:length|size|window|limit)',
+    'maximum (?:allowed |supported )?(?:model|prompt|input|sequence) length',
+    'max_tokens must be at least 1, got -',
     'max_(?:seq_len|num_tokens|input_len)',
     '`inputs` (?:tokens \\+|must have less)',
-    '(?:prompt|input) is too long',
-    'input token count',
+    '(?:prompt|input) (?:is )?too long',
+    'prompt exceeds max(?:imum)? length',
+    '(?:input|prompt) token count',
+    'range of input length',
+    'model token limit',
+    'Prompt 超长',
     'reduce the length of',
   ].join('|'),
   'i',
@@ -44,6 +50,9 @@ const FOREIGN_IDS_HINT =
 /** Statuses that blame the request, and not the engine or its address. */
 const REFUSALS = new Set([400, 413, 422]);
 
+/** Statuses of a server that has too much to do; 529 is Anthropic's, and of those who stand in front of it. */
+const OVERLOADS = new Set([429, 503, 529]);
+
 /** When to try an overloaded engine again, in seconds: its queue is short of one turn, not of an outage. */
 const OVERLOAD_RETRY_SECONDS = 1;
 /** Longest wait that an engine can ask clients for, in seconds. */
@@ -61,10 +70,10 @@ export function errorOfBody(status: number, body: string, retryAfter?: string): 
   const hint = isForeign ? FOREIGN_IDS_HINT : (HINTS[status] ?? '');
   const cause = new Error(`the engine answered with status ${status}${hint}`);
   // An overloaded server may as well speak of its context; one that is asked for too much does not say so by 5xx.
-  if (status < 500 && status !== 429 && CONTEXT_OVERFLOW.test(body)) {
+  if (status < 500 && !OVERLOADS.has(status) && CONTEXT_OVERFLOW.test(body)) {
     return new ApiError('context_length_exceeded', { param: 'input', cause });
   }
-  if (status === 429 || status === 503) return overloaded(cause, retryAfter);
+  if (OVERLOADS.has(status)) return overloaded(cause, retryAfter);
   if (status === 404 && NO_SUCH_MODEL.test(body)) return new ApiError('engine_lacks_model', { cause });
   return new ApiError(REFUSALS.has(status) ? 'engine_refused' : 'engine_error', { cause });
 }
@@ -77,12 +86,16 @@ function overloaded(cause: Error, header: string | undefined): ApiError {
   return new ApiError('server_is_overloaded', { cause, retryAfter, message });
 }
 
-/** Statuses behind the codes that Responses APIs put into a stream. */
+/** Statuses behind the codes and types that servers put into a stream. */
 const STATUS_OF: Readonly<Record<string, number>> = {
   model_not_found: 404,
   rate_limit_exceeded: 429,
+  rate_limit_error: 429,
   server_is_overloaded: 503,
   slow_down: 503,
+  overloaded_error: 503,
+  engine_overloaded_error: 503,
+  unavailable_error: 503,
 };
 
 /**
@@ -100,9 +113,8 @@ export function refuseError(event: Fields): void {
 export function errorOfObject(error: unknown): ApiError {
   const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const said = fields['code'] ?? fields['status_code'];
-  const code =
-    (typeof said === 'string' && Object.hasOwn(STATUS_OF, said) ? STATUS_OF[said] : undefined) ??
-    Number(said ?? NaN);
+  const named = [said, fields['type']].find((name) => Object.hasOwn(STATUS_OF, String(name)));
+  const code = STATUS_OF[String(named)] ?? Number(said ?? NaN);
   const text = JSON.stringify(error) ?? '';
   // An object without a status is the engine's fault, unless it says that the prompt is too long.
   if (!Number.isInteger(code)) return errorOfBody(CONTEXT_OVERFLOW.test(text) ? 400 : 500, text);

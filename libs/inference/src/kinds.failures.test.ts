@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { HARMONY, o200kHarmony } from '@turnpike/formats';
 import type { ApiError } from '@turnpike/protocol';
 import {
@@ -79,13 +80,16 @@ describe.each(DIALECTS)('%s', (_, kind, api) => {
     for (const [body, code] of [
       [{ object: 'error', message: PROMPT_TOO_LONG, code: 400 }, 'context_length_exceeded'],
       [{ error: { message: 'busy', code: 429 } }, 'server_is_overloaded'],
+      [{ error: { type: 'overloaded_error', message: 'busy', code: null } }, 'server_is_overloaded'],
       [{ detail: 'what is that' }, 'engine_error'],
     ] as const) {
-      const { engine } = await setUp(({ response }) => {
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      });
-      for (const [path, page] of Object.entries(api.pages ?? {})) engine.pages.set(path, page);
-      expect(codeOf((await drain(clientFor(engine.url, { kind }), ASKED)).error)).toBe(code);
+      for (const type of ['application/json', 'text/event-stream']) {
+        const { engine } = await setUp(({ response }) => {
+          response.writeHead(200, { 'content-type': type }).end(JSON.stringify(body));
+        });
+        for (const [path, page] of Object.entries(api.pages ?? {})) engine.pages.set(path, page);
+        expect(codeOf((await drain(clientFor(engine.url, { kind }), ASKED)).error)).toBe(code);
+      }
     }
   });
 
@@ -112,6 +116,52 @@ describe.each(DIALECTS)('%s', (_, kind, api) => {
     expect(chunks.findLast(({ usage }) => usage)?.usage?.completionTokens).toBe(TEXT.length);
   });
 });
+
+describe.each(DIALECTS)('D03: %s', (_, kind, api) => {
+  const text = written(api, { ids: TEXT });
+
+  it.each<[string, string | undefined, string]>([
+    ['says that its stream is text', 'text/plain; charset=utf-8', text],
+    ['says that its stream is JSON', 'application/json', text],
+    ['does not say what it is', undefined, text],
+    ['leaves out the last line', 'text/event-stream', text.trimEnd()],
+    ['leaves out all empty lines', 'text/event-stream', text.replaceAll('\n\n', '\n')],
+    ['says everything twice', 'text/event-stream', text + text],
+  ])('%s', async (__, type, body) => {
+    const { engine } = await setUp(({ response }) => {
+      response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(body);
+    });
+    for (const [path, page] of Object.entries(api.pages ?? {})) engine.pages.set(path, page);
+    const { chunks, error } = await drain(clientFor(engine.url, { kind }), ASKED);
+    expect([idsOf(chunks), chunks.findLast(({ finish }) => finish)?.finish, error]).toEqual([
+      TEXT,
+      'stop',
+      undefined,
+    ]);
+  });
+});
+
+it.each<[string, (text: string) => Buffer]>([
+  ['gzip', (text) => gzipSync(text)],
+  ['deflate', (text) => deflateSync(text)],
+  ['br', (text) => brotliCompressSync(text)],
+])(
+  'an answer that somebody packed by %s is read, and one that breaks off is an error',
+  async (encoding, pack) => {
+    const bytes = pack(written(vllmApi(), { ids: TEXT }));
+    for (const whole of [true, false]) {
+      const { client } = await setUp(({ response }) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding });
+        if (whole) response.end(bytes);
+        else
+          response.write(bytes.subarray(0, bytes.length / 2), () => setImmediate(() => response.destroy()));
+      });
+      const { chunks, error } = await drain(client, ASKED);
+      if (whole) expect([idsOf(chunks), error]).toEqual([TEXT, undefined]);
+      else expect(codeOf(error)).toBe('engine_error');
+    }
+  },
+);
 
 it.each(DIALECTS)(
   '%s: an engine that goes on behind the limit is cut there, and told',

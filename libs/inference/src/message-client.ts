@@ -1,14 +1,14 @@
 import type { OutputEvent } from '@turnpike/formats';
 import { ApiError } from '@turnpike/protocol';
-import { END_OF_STREAM, hurry, parseEvent } from './answer-events.js';
+import { hurry, parseEvent } from './answer-events.js';
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
 import type { MessageChunk, MessageRequest } from './messages.js';
 import { OptionalFields, refusedField, withoutRefused } from './optional-fields.js';
 import { LimitedReader, limitOf } from './limited-reader.js';
 import { listsBody } from './request-body.js';
+import { END_OF_STREAM, eventsOf, openBody } from './transport/answer-stream.js';
 import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
 import { readText } from './transport/read-text.js';
-import { SseReader } from './transport/sse-reader.js';
 
 export const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
 /** Bytes of an error answer that are read. */
@@ -29,8 +29,12 @@ export class MessageClient {
     signal.throwIfAborted();
     const { answer, isTold } = await this.#post(request, signal);
     const reader = new LimitedReader(request.reader, limitOf(request.settings), isTold);
-    const isStream = String(answer.headers['content-type']).includes('text/event-stream');
-    yield* isStream ? streamed(answer, reader, signal) : whole(answer, reader);
+    try {
+      const { isStream, body } = await openBody(answer);
+      yield* isStream ? streamed(answer, eventsOf(body), reader, signal) : whole(body, reader);
+    } catch (thrown) {
+      throw signal.aborted ? thrown : errorOfTransport(thrown);
+    }
   }
 
   /** The answer, and whether the server knows the limit of its output. */
@@ -64,14 +68,13 @@ export class MessageClient {
 /** A stream of events. What one read brought is one chunk. */
 async function* streamed(
   answer: EngineAnswer,
+  stream: AsyncIterable<string[]>,
   reader: LimitedReader,
   signal: AbortSignal,
 ): AsyncGenerator<MessageChunk> {
-  const lines = new SseReader();
   let finished = false;
   try {
-    for await (const bytes of answer.body) {
-      const events = lines.push(bytes);
+    for await (const events of stream) {
       const { chunk, failure } = readAll(events, reader);
       finished ||= chunk.finish !== undefined;
       if (chunk.events.length > 0 || chunk.finish !== undefined || chunk.usage !== undefined) yield chunk;
@@ -80,15 +83,14 @@ async function* streamed(
       hurry(answer, events, finished);
     }
   } catch (thrown) {
-    if (signal.aborted) throw thrown;
     // An answer that has finished stays finished, whatever becomes of its connection.
-    if (!finished) throw errorOfTransport(thrown);
+    if (!finished || signal.aborted) throw thrown;
   }
   if (!finished) throw unfinished();
 }
 
 /** One object: the answer of a server that does not stream, or an error that somebody put into a 200. */
-async function* whole({ body }: EngineAnswer, reader: LimitedReader): AsyncGenerator<MessageChunk> {
+async function* whole(body: AsyncIterable<Buffer>, reader: LimitedReader): AsyncGenerator<MessageChunk> {
   const { chunk, failure } = readAll([await readText(body, MAX_ANSWER_BYTES)], reader);
   if (failure !== undefined) throw failure;
   yield chunk;

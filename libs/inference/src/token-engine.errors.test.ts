@@ -41,6 +41,13 @@ describe('failures of the engine', () => {
     ['a crash', 500, 'Traceback: secret', 'engine_error'],
     ['a gateway without an engine', 502, '<html>', 'engine_error'],
     ['an engine that is full', 503, '{}', 'server_is_overloaded'],
+    ['one behind somebody who says it otherwise', 529, '{}', 'server_is_overloaded'],
+    [
+      'a limit of another kind',
+      400,
+      '{"error":{"message":"max_tokens must be at most 4096"}}',
+      'engine_refused',
+    ],
     ['a page instead of a stream', 200, '<html>', 'engine_error'],
     ['an error with status 200', 200, '{"object":"error","message":"…","code":400}', 'engine_refused'],
     [
@@ -98,6 +105,16 @@ describe('failures of the engine', () => {
     'Please reduce the length of the messages or completion.',
     'Prompt contains 9 tokens, too large for model with 5 maximum context length',
     'Input is too long for requested model.',
+    'input length and `max_tokens` exceed context limit: 9 + 2 > 5, decrease input length',
+    'Input length 9 exceeds the maximum allowed input length of 5 tokens.',
+    'the maximum supported sequence length is just 5!',
+    'max_tokens must be at least 1, got -4.',
+    'Your request exceeded model token limit: 5 (requested: 9)',
+    'Range of input length should be [1, 5]',
+    'Prompt exceeds max length',
+    'Prompt 超长',
+    'prompt token count of 9 exceeds the limit of 5',
+    'Prompt too long: 9 tokens exceeds max_seq_len 5',
   ])('a prompt that does not fit, in the words of engines: %s', async (message) => {
     for (const status of [400, 422]) {
       const { client } = await setUp(({ response }) => {

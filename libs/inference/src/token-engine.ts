@@ -7,9 +7,9 @@ import type { EngineCapabilities, EngineChunk, GenerateRequest } from './engine-
 import { errorOfBody, errorOfTransport, unfinished, unreadable } from './engine-errors.js';
 import { detectKind, dialectOf, type TokenKind } from './probe.js';
 import { requestBody } from './request-body.js';
+import { eventsOf, openBody } from './transport/answer-stream.js';
 import type { EngineAnswer, EngineHttp } from './transport/engine-http.js';
 import { readText } from './transport/read-text.js';
-import { SseReader } from './transport/sse-reader.js';
 
 export interface TokenEngineOptions {
   readonly name: string;
@@ -76,9 +76,7 @@ export class TokenEngine {
         throw thrown;
       });
       const { maxTokens } = request;
-      yield* isStream(answer)
-        ? streamed(answer, reader, { signal, maxTokens })
-        : whole(answer, reader, maxTokens);
+      yield* answered(answer, reader, { signal, maxTokens });
       running = false;
     } finally {
       signal.removeEventListener('abort', stop);
@@ -149,22 +147,37 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-function isStream({ headers }: EngineAnswer): boolean {
-  return String(headers['content-type']).includes('text/event-stream');
+interface AnswerOptions {
+  readonly signal: AbortSignal;
+  readonly maxTokens: number;
+}
+
+async function* answered(
+  answer: EngineAnswer,
+  reader: EventReader,
+  options: AnswerOptions,
+): AsyncGenerator<EngineChunk> {
+  try {
+    const { isStream, body } = await openBody(answer);
+    yield* isStream
+      ? streamed(answer, eventsOf(body), reader, options)
+      : whole(body, reader, options.maxTokens);
+  } catch (thrown) {
+    throw options.signal.aborted ? thrown : errorOfTransport(thrown);
+  }
 }
 
 /** A stream of events. */
 async function* streamed(
   answer: EngineAnswer,
+  stream: AsyncIterable<string[]>,
   reader: EventReader,
-  { signal, maxTokens }: { readonly signal: AbortSignal; readonly maxTokens: number },
+  { signal, maxTokens }: AnswerOptions,
 ): AsyncGenerator<EngineChunk> {
-  const lines = new SseReader();
   let finish: FinishReason | undefined;
   let left = maxTokens;
   try {
-    for await (const bytes of answer.body) {
-      const events = lines.push(bytes);
+    for await (const events of stream) {
       const read = readEvents(events, reader, finish !== undefined);
       const chunk = upTo(left, read.chunk);
       left -= chunk.ids.length;
@@ -179,9 +192,8 @@ async function* streamed(
       hurry(answer, events, finish !== undefined);
     }
   } catch (thrown) {
-    if (signal.aborted) throw thrown;
     // An answer that has finished stays finished, whatever becomes of its connection.
-    if (finish === undefined) throw errorOfTransport(thrown);
+    if (finish === undefined || signal.aborted) throw thrown;
   }
   if (finish !== undefined) return;
   finish = reader.endOf?.(false);
@@ -191,7 +203,7 @@ async function* streamed(
 
 /** One object: the answer of a server that does not stream here, or an error that somebody put into a 200. */
 async function* whole(
-  { body }: EngineAnswer,
+  body: AsyncIterable<Buffer>,
   reader: EventReader,
   maxTokens: number,
 ): AsyncGenerator<EngineChunk> {

@@ -23,12 +23,14 @@ export const MESSAGE_ENDS: ReadonlySet<number> = new Set([
   HARMONY.endOfText,
 ]);
 
-const CHANNELS: readonly string[] = ['analysis', 'commentary', 'final'];
+/** The channels that there are. */
+export const CHANNELS: readonly string[] = ['analysis', 'commentary', 'final'];
 
 /**
  * Reads the ids of a header. Models put its parts in many orders; what cannot be placed is dropped, never an error:
  * - who speaks is the first word, unless the header goes on after a given `<|start|>assistant`;
- * - the channel is the word after `<|channel|>`; a channel name where the role belongs counts too;
+ * - the channel is the word after `<|channel|>`, of several the last that there is; a channel name where the role belongs
+ *   counts too;
  * - the recipient is the first `to=`, or else a bare word with a dot (`functions.x`);
  * - the content type is the word after `<|constrain|>`, or else the last bare word.
  */
@@ -38,7 +40,7 @@ export function parseHeader(
   afterAssistant: boolean,
 ): MessageHeader {
   const runs = headerRuns(ids, tokenizer);
-  const channelRun = runs.find(isChannel);
+  const channelRun = runs.findLast(isKnownChannel) ?? runs.find(isChannel);
   const header: MessageHeader = { role: 'assistant' };
   if (channelRun !== undefined) header.channel = channelName(channelRun.text);
 
@@ -48,7 +50,9 @@ export function parseHeader(
     if (run === channelRun) words.shift();
     if (run === runs[0] && run.mark === undefined) takeAuthor(words, header, afterAssistant);
     for (const [index, word] of words.entries()) {
-      if (word.startsWith('to=')) header.recipient ??= word.slice('to='.length);
+      if (word === 'to=') continue;
+      if (words[index - 1] === 'to=') header.recipient ??= word;
+      else if (word.startsWith('to=')) header.recipient ??= word.slice('to='.length);
       else if (run.mark === HARMONY.constrain && index === 0) header.contentType ??= word;
       else bare.push(word);
     }
@@ -60,30 +64,14 @@ export function parseHeader(
   return header;
 }
 
-/**
- * Reads a message that ended before its `<|message|>`: its channel where one is marked, and the rest as the text
- * that the model meant to write.
- */
-export function parseUnopened(
-  ids: readonly number[],
-  tokenizer: Tokenizer,
-  afterAssistant: boolean,
-): { channel?: string; text: string } {
-  const runs = headerRuns(ids, tokenizer);
-  const channelRun = runs.find(isChannel);
-  const texts = runs.map((run) => (run === channelRun ? run.text.replace(/^\s*\S+/, '') : run.text));
-  let text = texts.join('').trim();
-  if (!afterAssistant && runs[0]?.mark === undefined) text = text.replace(/^assistant(\s+|$)/, '');
-  return channelRun === undefined ? { text } : { channel: channelName(channelRun.text), text };
-}
-
 /** Text between two control ids of a header, with the one it follows. */
-interface Run {
+export interface Run {
   mark: number | undefined;
   text: string;
 }
 
-function headerRuns(ids: readonly number[], tokenizer: Tokenizer): Run[] {
+/** The texts of a header. */
+export function headerRuns(ids: readonly number[], tokenizer: Tokenizer): Run[] {
   const runs: Run[] = [];
   let from = 0;
   let mark: number | undefined;
@@ -97,8 +85,13 @@ function headerRuns(ids: readonly number[], tokenizer: Tokenizer): Run[] {
   return runs;
 }
 
-function isChannel(run: Run): boolean {
+/** Whether a run names a channel. */
+export function isChannel(run: Run): boolean {
   return run.mark === HARMONY.channel && /^\s*(?!to=)\S/.test(run.text);
+}
+
+function isKnownChannel(run: Run): boolean {
+  return isChannel(run) && CHANNELS.includes(channelName(run.text));
 }
 
 /** First word of a channel run; what clings to a known name ("––commentary") does not make another channel. */

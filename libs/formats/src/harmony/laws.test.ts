@@ -190,7 +190,10 @@ describe('parsing', () => {
           value,
         ]),
       fc
-        .tuple(text, functions)
+        .tuple(
+          text.map((value) => JSON.stringify({ value })),
+          functions,
+        )
         .map<Case>(([value, name]) => [
           { type: 'function_call', call_id: 'c', name, arguments: value },
           { type: 'function_call', name },

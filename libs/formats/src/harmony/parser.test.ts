@@ -112,6 +112,19 @@ describe('HarmonyParser', () => {
     ],
     ['<|start|>assistant I must\n\n  refuse<|end|>', [[final, 'I must\n\n  refuse']]],
     ['<|channel|>final<|end|>', [[final, '']]],
+    ['<|channel|>finalSorry, no.<|end|>', [[final, 'Sorry, no.']]],
+    ['<|channel|>Sorry, no.<|end|>', [[final, 'Sorry, no.']]],
+    [' to=functions.get_weather json{"a":"b\n"}<|call|>', [[weather, '{"a":"b\\n"}']]],
+    [
+      '<|channel|>commentary to=functions.get_weather <|constrain|>json{"a":1}<|call|>',
+      [[weather, '{"a":1}']],
+    ],
+    ['<|channel|>commentary to=functions.get_weather{"a":1}<|call|>', [[weather, '{"a":1}']]],
+    [' to=functions.get_weather<|channel|>commentary json<|call|>', [[weather, '{}']]],
+    ['<|channel|>commentary to=elsewhere {"a":1}<|call|>', [[commentary, 'to=elsewhere {"a":1}']]],
+    // Nothing at all of the format, and an end that the engine kept.
+    ['Hello.', [[final, 'Hello.']]],
+    ['<|channel|>analysis Hm.', [[reasoning, 'Hm.']]],
   ])('reads a message without <|message|>: %s', (output, expected) => {
     expect(shown(read(output))).toEqual(expected);
   });
@@ -135,6 +148,12 @@ describe('HarmonyParser', () => {
     ['commentary to=functions.get_weather<|message|>{}<|call|>'],
     ['<|channel|>to=functions.get_weather<|message|>{}<|call|>'],
     ['<|start|>assistant<|start|>assistant to=functions.get_weather<|message|>{}<|call|>'],
+    ['<|channel|>commentary to= functions.get_weather<|message|>{}<|call|>'],
+    ['<|channel|>commentary to=functions.functions.get_weather<|message|>{}<|call|>'],
+    ['<|channel|>commentary to="functions.get_weather": code<|message|>{}<|call|>'],
+    // Arguments that clients could not read.
+    ['<|channel|>commentary to=functions.get_weather json<|message|><|call|>'],
+    ['<|channel|>commentary to=functions.get_weather json<|message|> "{}"<|call|>'],
   ])('finds the tool wherever it stands: %s', (output) => {
     const messages = read(output);
     expect(shown(messages)).toEqual([[weather, '{}']]);
@@ -170,6 +189,8 @@ describe('HarmonyParser', () => {
     ['<|channel|>commentary<|message|>x', commentary],
     ['<|channel|>analysis<|message|>x', reasoning],
     ['<|channel|>analysis to=all<|message|>x', reasoning],
+    ['<|channel|>analysis<|channel|>final<|message|>x', final],
+    ['<|channel|>commentary to=assistant<|channel|>final<|message|>x', final],
     ['<|channel|>final to=elsewhere<|message|>x', final],
     ['<|end|><|start|>functions.f to=assistant<|channel|>commentary<|message|>x', commentary],
     ['<|end|><|start|>user<|message|>x', final],
@@ -233,6 +254,12 @@ describe('HarmonyParser', () => {
       expect(none).toBeUndefined();
       expect(written(message?.ids ?? [])).toBe(`<|start|>assistant${ANALYSIS}`);
       expect(message?.sampled).toBe(idsOf(`${ANALYSIS}<|start|>assistant<|channel|>fin`).length);
+    });
+
+    it('gives nothing for a header that the prompt has opened and nobody has gone on with', () => {
+      const opened = '<|start|>assistant<|channel|>commentary to=functions.';
+      const parser = harmony().parser(tools, idsOf(opened));
+      expect([...parser.push([]), ...parser.finish('stop')]).toEqual([]);
     });
 
     it.each(['', '<|channel|>final', '<|return|>', '<|start|>assistant<|end|>'])(
@@ -309,10 +336,37 @@ describe('HarmonyParser', () => {
       for (const part of texts) expect(part.isWellFormed() && !part.includes('\ufffd')).toBe(true);
     });
 
-    it('keep control tokens other than ends as their literals', () => {
-      expect(shown(read([...head, HARMONY.channel, HARMONY.start, 200_010, HARMONY.end]))).toEqual([
-        [final, '<|channel|><|start|><|reserved_200010|>'],
-      ]);
+    it.each<[string, [OutputHeader, string][]]>([
+      [
+        '<|channel|>analysis<|message|>hm<|start|>assistant<|channel|>final<|message|>yes<|return|>',
+        [
+          [reasoning, 'hm'],
+          [final, 'yes'],
+        ],
+      ],
+      [
+        '<|channel|>analysis<|message|>hm<|channel|>final<|message|>yes<|return|>',
+        [
+          [reasoning, 'hm'],
+          [final, 'yes'],
+        ],
+      ],
+      [
+        '<|channel|>commentary to=functions.get_weather<|message|>{"a":1}<|start|>assistant<|channel|>final<|message|>yes<|return|>',
+        [
+          [weather, '{"a":1}'],
+          [final, 'yes'],
+        ],
+      ],
+      ['<|channel|>final<|message|><|message|>a<|constrain|>b<|end|>', [[final, 'ab']]],
+    ])('show no mark of a header: %s', (output, expected) => {
+      const messages = read(output);
+      expect(shown(messages)).toEqual(expected);
+      expect(messages.reduce((sum, { sampled }) => sum + sampled, 0)).toBe(idsOf(output).length);
+    });
+
+    it('keep ids that mean nothing as their literals', () => {
+      expect(shown(read([...head, 200_010, HARMONY.end]))).toEqual([[final, '<|reserved_200010|>']]);
     });
   });
 });

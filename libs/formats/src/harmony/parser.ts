@@ -6,13 +6,20 @@ import {
   type OutputHeader,
   type OutputParser,
 } from '../format.js';
+import { CallArguments } from '../output/call-arguments.js';
 import { HARMONY } from '../tokenizer/o200k-harmony.js';
 import { type Detokenizer, type Tokenizer } from '../tokenizer/types.js';
 import { unwrapFreeText } from './free-text.js';
-import { MESSAGE_ENDS, parseHeader, parseUnopened, type MessageHeader } from './header.js';
+import { MESSAGE_ENDS, parseHeader, type MessageHeader } from './header.js';
+import { parseUnopened } from './unopened.js';
 import { recipientResolver } from './tools.js';
 
 type CloseEvent = Extract<OutputEvent, { kind: 'close' }>;
+
+/** What begins a header. */
+const HEADER_STARTS: ReadonlySet<number> = new Set([HARMONY.start, HARMONY.channel]);
+/** Marks of a header, which say nothing inside a text. */
+const HEADER_MARKS: ReadonlySet<number> = new Set([HARMONY.message, HARMONY.constrain]);
 
 /** Recipients that name nobody in particular. */
 const EVERYBODY: ReadonlySet<string> = new Set(['all', 'assistant', 'user']);
@@ -21,9 +28,10 @@ const EVERYBODY: ReadonlySet<string> = new Set(['all', 'assistant', 'user']);
  * Reads what a model samples after the generation prompt. Output that is not well-formed is read by these rules,
  * none of which throws:
  * - a header needs no `<|start|>`: without one it is the assistant's; a second one begins the header anew;
- * - a message that ends before its `<|message|>` has the leftover of its header as text;
+ * - a message that ends before its `<|message|>` has the leftover of its header as text, or as the arguments of a call;
  * - an end where no message is open belongs to the message that follows, or to the last one at the end of output;
- * - inside a text every id but an end is text.
+ * - inside a text the beginning of a header ends the message before it, and other marks of a header are dropped; every
+ *   other id but an end is text.
  */
 export class HarmonyParser implements OutputParser {
   private readonly resolve: ReturnType<typeof recipientResolver>;
@@ -38,6 +46,8 @@ export class HarmonyParser implements OutputParser {
   private open: OutputHeader | undefined;
   /** Content that may have to be unwrapped, held until its message ends; undefined when text goes out as it comes. */
   private held: string | undefined;
+  /** What is read of the arguments of the open call; undefined for everything else. */
+  private args: CallArguments | undefined;
   /**
    * The close of the last message. It waits until another message opens or the output ends, because ids that turn
    * out to belong to no message are counted in it.
@@ -74,7 +84,10 @@ export class HarmonyParser implements OutputParser {
 
   finish(reason: FinishReason): OutputEvent[] {
     const events = this.begun.splice(0);
-    if (this.open !== undefined) this.endMessage(this.open, reason === 'stop', undefined, events);
+    // What was cut may be half a header; what stopped by itself is what the model had to say.
+    const hasSpoken = reason === 'stop' && this.sampled.length > 0;
+    if (this.open === undefined && hasSpoken) this.endUnopened(undefined, events);
+    else if (this.open !== undefined) this.endMessage(this.open, reason === 'stop', undefined, events);
     if (this.closing !== undefined) {
       events.push({ ...this.closing, sampled: this.closing.sampled + this.sampled.length });
       this.closing = undefined;
@@ -83,8 +96,16 @@ export class HarmonyParser implements OutputParser {
   }
 
   private readContent(open: OutputHeader, id: number, events: OutputEvent[]): void {
-    if (MESSAGE_ENDS.has(id)) this.endMessage(open, true, id, events);
-    else this.writeText(this.detokenizer.push(id), events);
+    if (MESSAGE_ENDS.has(id)) {
+      this.endMessage(open, true, id, events);
+    } else if (HEADER_STARTS.has(id)) {
+      this.sampled.pop();
+      this.endMessage(open, true, undefined, events);
+      this.sampled.push(id);
+      this.readHeader(id, events);
+    } else if (!HEADER_MARKS.has(id)) {
+      this.writeText(this.detokenizer.push(id), events);
+    }
   }
 
   private readHeader(id: number, events: OutputEvent[]): void {
@@ -100,16 +121,18 @@ export class HarmonyParser implements OutputParser {
     }
   }
 
-  private endUnopened(id: number, events: OutputEvent[]): void {
-    const { text, channel } = parseUnopened(this.header, this.tokenizer, this.afterAssistant);
-    if (text === '' && channel === undefined) {
+  /** @param end the id that ended the message; undefined when the output just stopped */
+  private endUnopened(end: number | undefined, events: OutputEvent[]): void {
+    const { channel, text, call } = parseUnopened(this.header, this.tokenizer, this.afterAssistant);
+    const isCall = call !== undefined && this.resolve(call.recipient) !== undefined;
+    if (text === '' && (channel === undefined || end === undefined)) {
       this.header = [];
       this.afterAssistant = true;
       return;
     }
-    const open = this.openMessage(channel === undefined ? {} : { channel }, events);
-    this.writeText(text, events);
-    this.endMessage(open, true, id, events);
+    const open = this.openMessage(isCall ? call : channel === undefined ? {} : { channel }, events);
+    this.writeText(isCall ? call.content : text, events);
+    this.endMessage(open, true, end, events);
   }
 
   private openMessage(
@@ -121,6 +144,7 @@ export class HarmonyParser implements OutputParser {
     const open = this.classify(header);
     this.open = open;
     this.held = open.type === 'custom_tool_call' && header.contentType === 'json' ? '' : undefined;
+    this.args = isCallHeader(open) && open.type !== 'custom_tool_call' ? new CallArguments() : undefined;
     events.push({ kind: 'open', header: open });
     return open;
   }
@@ -148,6 +172,9 @@ export class HarmonyParser implements OutputParser {
       this.held = undefined;
       this.writeText(text, events);
     }
+    const rest = this.args?.end(complete) ?? '';
+    this.args = undefined;
+    this.writeText(rest, events);
     const ids = [...this.opened, ...this.sampled];
     const isCall = isCallHeader(open);
     if (isCall && !complete) {
@@ -165,7 +192,8 @@ export class HarmonyParser implements OutputParser {
     this.open = undefined;
   }
 
-  private writeText(text: string, events: OutputEvent[]): void {
+  private writeText(written: string, events: OutputEvent[]): void {
+    const text = this.args?.push(written) ?? written;
     if (text === '') return;
     const last = events.at(-1);
     if (this.held !== undefined) this.held += text;

@@ -71,13 +71,20 @@ export function recipientResolver(tools: readonly Tool[]): (recipient: string) =
     (a, b) => b.length - a.length,
   );
   return (recipient) => {
-    const known = declared.get(recipient);
+    const known = declared.get(recipient) ?? declared.get(plainRecipient(recipient));
     if (known !== undefined) return known;
     const owner = prefixes.find(
       (name) => recipient.startsWith(`${name}.`) && recipient.length > name.length + 1,
     );
     return owner === undefined ? undefined : callHeader('function', owner, recipient.slice(owner.length + 1));
   };
+}
+
+/** A recipient without what models put around names: quotes, signs behind them, and the namespace twice. */
+function plainRecipient(recipient: string): string {
+  return recipient
+    .replace(/^["'`]+|["'`.:;,>]+$/g, '')
+    .replace(new RegExp(`^(?:${FUNCTIONS}\\.)+`), `${FUNCTIONS}.`);
 }
 
 function callHeader(kind: Declared['type'], namespace: string, name: string): CallHeader {

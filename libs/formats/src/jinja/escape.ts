@@ -28,6 +28,7 @@ const SCHEMA_WORDS = new Set(
  * text could complete: the name of a parameter between its brackets.
  */
 export class Escapes {
+  readonly #tokenizer: Tokenizer;
   readonly #ids: ReadonlyMap<string, number>;
   readonly #literals: RegExp;
   /** Characters of literals, by the private-use character that stands in for each. */
@@ -40,6 +41,7 @@ export class Escapes {
   readonly #joined: string;
 
   constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
     this.#ids = new Map(controlsOf(tokenizer));
     const literals = [...this.#ids.keys()].sort((a, b) => b.length - a.length);
     this.#literals = new RegExp(literals.map(quotedPattern).join('|') || '(?!)', 'gu');
@@ -102,16 +104,27 @@ export class Escapes {
     );
   }
 
-  /** What a template made, with the ids of its control tokens; texts are as they were. */
+  /** What a template made, with the ids of its control tokens; texts are as they were, but for what the vocabulary strips. */
   pieces(rendered: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
+    let before: number | undefined;
     for (const { 0: literal, index } of rendered.matchAll(this.#literals)) {
-      pieces.push(restored(rendered.slice(from, index), this.#characters), this.#ids.get(literal) ?? literal);
+      const id = this.#ids.get(literal);
+      pieces.push(this.#between(rendered.slice(from, index), before, id), id ?? literal);
       from = index + literal.length;
+      before = id;
     }
-    pieces.push(restored(rendered.slice(from), this.#characters));
+    pieces.push(this.#between(rendered.slice(from), before, undefined));
     return pieces.filter((piece) => piece !== '');
+  }
+
+  /** A text between two control tokens. */
+  #between(text: string, before: number | undefined, behind: number | undefined): string {
+    let kept = restored(text, this.#characters);
+    if (before !== undefined && this.#tokenizer.strips?.(before)?.right === true) kept = kept.trimStart();
+    if (behind !== undefined && this.#tokenizer.strips?.(behind)?.left === true) kept = kept.trimEnd();
+    return kept;
   }
 }
 

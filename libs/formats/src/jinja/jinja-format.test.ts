@@ -191,6 +191,24 @@ it.each([
   expect(() => formatBy(source)).toThrow(UnstableTemplate);
 });
 
+it('leaves out the white space that a vocabulary takes away beside its control tokens', () => {
+  const marks = ['<|user|>', '<|assistant|>', '<|system|>', '<|end|>'];
+  const plain = vocabularyWith(marks);
+  const strips = (id: number) =>
+    id >= plain.vocabularySize - marks.length ? { left: false, right: true } : undefined;
+  const template =
+    "{% for m in messages %}{{ '<|' + m.role + '|>\\n' + m.content + '<|end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}";
+  const format = jinjaFormat({ template, tokenizer: { ...plain, strips } });
+  const pieces = promptPieces(format, { instructions: 'Be kind.', tools: [] }, [
+    user('a\n'),
+    answer('b'),
+    user('c'),
+  ]);
+  expect(written(pieces, plain)).toBe(
+    '<|system|>Be kind.<|end|><|user|>a\n<|end|><|assistant|>b<|end|><|user|>c<|end|><|assistant|>',
+  );
+});
+
 it('names the day of the chain where a template asks for today', () => {
   const source = file('Qwen-Qwen2.5-7B-Instruct.jinja').replaceAll(
     'You are Qwen',

@@ -27,8 +27,10 @@ export function callNames(tools: readonly Tool[]): CallNames {
       members.map((tool) => [`${namespace}.${tool.name}`, tool] as const),
     ),
   );
-  const resolve = (name: string): CallHeader =>
-    resolver(name) ?? resolver(`${FUNCTIONS}.${name}`) ?? { type: 'function_call', name };
+  const resolve = (written: string): CallHeader => {
+    const name = written.trim();
+    return resolver(name) ?? resolver(`${FUNCTIONS}.${name}`) ?? { type: 'function_call', name };
+  };
   const declaredTool = ({ name, namespace }: CallHeader) => declared.get(`${namespace ?? FUNCTIONS}.${name}`);
   return {
     any: namespaces.length > 0,

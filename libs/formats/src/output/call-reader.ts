@@ -15,6 +15,8 @@ export interface CallReader {
   readonly markers: readonly string[];
   /** Whether calls that are opened in text, without a control id, end it here. */
   readonly interruptible: boolean;
+  /** Whether a text of a call's goes on, in which markers that look like tags of a text are some. */
+  readonly quoted: boolean;
   /** Whether it has read all that it wants: text after it is no call. */
   readonly done: boolean;
   /** As in a scan target. */

@@ -96,11 +96,17 @@ export const mistralGrammar: TurnGrammar = {
 
 const DEEPSEEK_END = '<｜end▁of▁sentence｜>';
 
-/** DeepSeek V3.1. */
+/** DeepSeek V3.1, and V3 and R1, which write `function` and then the name, and the arguments as a block of code. */
 export const deepseekGrammar: TurnGrammar = {
   reasoning: THINK,
   sections: ['<｜tool▁calls▁begin｜>', '<｜tool▁calls▁end｜>'],
-  calls: [namedCall('<｜tool▁call▁begin｜>', { separator: '<｜tool▁sep｜>', close: '<｜tool▁call▁end｜>' })],
+  calls: [
+    namedCall('<｜tool▁call▁begin｜>', {
+      separator: '<｜tool▁sep｜>',
+      close: '<｜tool▁call▁end｜>',
+      label: 'function',
+    }),
+  ],
   ends: [DEEPSEEK_END],
 };
 
@@ -142,11 +148,16 @@ export const glmGrammar: TurnGrammar = {
   ends: ['<|user|>', '<|observation|>', '<|endoftext|>'],
 };
 
-/** Kimi K2. */
+/** Kimi K2. It sometimes writes the marks around its calls in the singular, for which there are no control tokens. */
 export const kimiGrammar: TurnGrammar = {
   header: { open: ['<|im_assistant|>'], end: '<|im_middle|>' },
   reasoning: THINK,
-  sections: ['<|tool_calls_section_begin|>', '<|tool_calls_section_end|>'],
+  sections: [
+    '<|tool_calls_section_begin|>',
+    '<|tool_calls_section_end|>',
+    '<|tool_call_section_begin|>',
+    '<|tool_call_section_end|>',
+  ],
   calls: [
     namedCall('<|tool_call_begin|>', {
       separator: '<|tool_call_argument_begin|>',

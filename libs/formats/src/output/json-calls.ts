@@ -1,5 +1,7 @@
 import { type CallContext, type CallReader } from './call-reader.js';
+import { JsonExtent } from './json-extent.js';
 import { JsonStringDecoder } from './json-string.js';
+import { textBehind } from './text-behind.js';
 
 export interface JsonCallsOptions {
   /** What ends them; undefined when only the end of the turn does. */
@@ -15,6 +17,7 @@ const NAME_KEYS: ReadonlySet<string> = new Set(['name', 'tool_name']);
 const ARGUMENT_KEYS: ReadonlySet<string> = new Set(['arguments', 'parameters']);
 /** Other keys that objects of calls have been seen with; anything else says that a bare object is no call. */
 const OTHER_KEYS: ReadonlySet<string> = new Set(['type', 'id', 'function', 'tool_call_id']);
+const KNOWN_KEYS: ReadonlySet<string> = new Set([...NAME_KEYS, ...ARGUMENT_KEYS, ...OTHER_KEYS]);
 
 type State =
   'between' | 'key' | 'inKey' | 'colon' | 'value' | 'name' | 'arguments' | 'text' | 'skip' | 'lost';
@@ -36,10 +39,10 @@ export class JsonCalls implements CallReader {
   private early = '';
   private opened = false;
   private hasArguments = false;
-  /** Nesting inside a value, and whether a string goes on there. */
-  private depth = 0;
-  private quoted = false;
-  private escaped = false;
+  /** Members that belong to no call, as an object: arguments of a model that writes them beside the name. */
+  private members = '';
+  /** The value that is being read. */
+  private extent = new JsonExtent();
   private readonly decoder = new JsonStringDecoder();
   /** The object as it was written, until its call has begun. */
   private raw = '';
@@ -53,24 +56,29 @@ export class JsonCalls implements CallReader {
     this.from = from;
   }
 
+  /** Inside an object its own structure says where it ends: its strings may hold anything. */
   get interruptible(): boolean {
-    return this.level === 0;
+    return this.level === 0 || this.state === 'key';
+  }
+
+  get quoted(): boolean {
+    const { state } = this;
+    return state === 'inKey' || state === 'name' || state === 'text' || this.extent.quoted;
   }
 
   get markers(): readonly string[] {
     const { close } = this.options;
-    // Inside an object its own structure says where it ends: its strings may hold anything.
-    return close !== undefined && this.level === 0 ? [close] : [];
+    return close !== undefined && this.interruptible ? [close] : [];
   }
 
   text(text: string, idAt: (offset: number) => number): number {
     for (let at = 0; at < text.length;) {
       const before = at;
-      const { level } = this;
+      const { interruptible, opened } = this;
       at = this.step(text, at, idAt);
-      if (!this.opened && !this.done) this.raw += text.slice(before, at);
-      // Behind an object there may be a marker again.
-      if (this.done || (level > 0 && this.level === 0)) return at;
+      if (!opened && !this.opened && !this.done) this.raw += text.slice(before, at);
+      // Behind a member, or an object, there may be a marker again.
+      if (this.done || (!interruptible && this.interruptible)) return at;
     }
     return text.length;
   }
@@ -83,8 +91,9 @@ export class JsonCalls implements CallReader {
   finish(complete: boolean): void {
     if (this.opened) {
       this.endCall(complete);
-    } else if (this.raw.trim() !== '' && (this.level > 0 || this.calls === 0)) {
-      this.giveUp(complete);
+    } else {
+      if (this.calls > 0 && this.level === 0) this.raw = textBehind(this.raw);
+      if (this.raw.trim() !== '') this.giveUp(complete);
     }
     this.level = 0;
     this.raw = '';
@@ -121,15 +130,23 @@ export class JsonCalls implements CallReader {
     if (char === '{') {
       if (this.calls > 0 || this.options.bare !== undefined) this.from = idAt(at);
       this.begin();
-    } else if (!' \t\r\n,;[]'.includes(char)) {
-      if (this.options.bare !== undefined) {
+    } else if (!' \t\r\n,;[]'.includes(char) && !this.isFence(char)) {
+      const isBehind = this.calls > 0;
+      if (this.options.bare !== undefined || (isBehind && this.options.close === undefined)) {
         this.done = true;
         return at;
       }
+      if (isBehind) this.from = idAt(at);
       this.state = 'lost';
       return at;
     }
     return at + 1;
+  }
+
+  /** Whether a character before the first object goes on with what Markdown puts before code. */
+  private isFence(char: string): boolean {
+    const isFirst = this.calls === 0 && this.options.bare === undefined;
+    return isFirst && '```json'.startsWith(this.raw.trim() + char);
   }
 
   private begin(): void {
@@ -137,6 +154,7 @@ export class JsonCalls implements CallReader {
     this.level = 1;
     this.name = undefined;
     this.early = '';
+    this.members = '';
     this.raw = '';
     this.opened = false;
     this.hasArguments = false;
@@ -160,8 +178,8 @@ export class JsonCalls implements CallReader {
     if (!this.decoder.ended) return end;
     if (this.state === 'inKey') {
       this.state = 'colon';
-      const known = NAME_KEYS.has(this.key) || ARGUMENT_KEYS.has(this.key) || OTHER_KEYS.has(this.key);
-      if (!known && this.options.bare !== undefined && !this.opened) this.notACall(text.slice(at, end));
+      if (!KNOWN_KEYS.has(this.key) && this.options.bare !== undefined && !this.opened)
+        this.notACall(text.slice(at, end));
     } else {
       this.state = 'key';
       if (this.options.bare !== undefined && !this.context.names.knows(this.name ?? '')) {
@@ -198,34 +216,20 @@ export class JsonCalls implements CallReader {
     this.state = isArguments ? 'arguments' : 'skip';
     if (isArguments) this.hasArguments = char !== 'n'; // null stands for none
     if (isArguments && char === 'n') this.state = 'skip';
-    this.depth = 0;
-    this.quoted = this.escaped = false;
+    if (!KNOWN_KEYS.has(this.key)) {
+      this.members += `${this.members === '' ? '{' : ','}${JSON.stringify(this.key)}:`;
+    }
+    this.extent = new JsonExtent();
     return at;
   }
 
   /** Reads a value on, to its end or that of the text. */
   private value(text: string, from: number): number {
-    let at = from;
-    let ended = false;
-    for (; at < text.length && !ended; at++) {
-      const char = text.charAt(at);
-      if (this.quoted) {
-        if (this.escaped) this.escaped = false;
-        else if (char === '\\') this.escaped = true;
-        else if (char === '"') {
-          this.quoted = false;
-          ended = this.depth === 0;
-        }
-      } else if (char === '"') this.quoted = true;
-      else if (char === '{' || char === '[') this.depth++;
-      else if (char === '}' || char === ']') {
-        // The end of the object around it, or of the value itself.
-        if (this.depth === 0) break;
-        ended = --this.depth === 0;
-      } else if (char === ',' && this.depth === 0) break;
-    }
-    if (this.state === 'arguments') this.writeArguments(text.slice(from, at));
-    if (ended || at < text.length) this.state = 'key';
+    const at = this.extent.read(text, from);
+    const read = text.slice(from, at);
+    if (this.state === 'arguments') this.writeArguments(read);
+    else if (!KNOWN_KEYS.has(this.key)) this.members += read;
+    if (this.extent.ended) this.state = 'key';
     return at;
   }
 
@@ -257,7 +261,7 @@ export class JsonCalls implements CallReader {
   }
 
   private endCall(complete: boolean): void {
-    if (!this.hasArguments && complete) this.context.writer.write('{}');
+    if (!this.hasArguments && complete && this.members !== '') this.context.writer.write(`${this.members}}`);
     this.context.writer.end(complete);
     this.opened = false;
     this.raw = '';

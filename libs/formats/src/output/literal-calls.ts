@@ -30,6 +30,10 @@ export class LiteralCalls implements CallReader {
     private readonly options: LiteralCallOptions,
   ) {}
 
+  get quoted(): boolean {
+    return this.objects?.quoted ?? this.values?.quoted ?? false;
+  }
+
   get markers(): readonly string[] {
     const { quote, close } = this.options;
     if (this.objects !== undefined) return this.objects.markers;

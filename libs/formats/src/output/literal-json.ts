@@ -11,6 +11,19 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 const OPENING: Readonly<Record<string, string | undefined>> = { '{': '{', '[': '[', '(': '[' };
 
+/** The JSON of a dictionary or a list as Python writes them; undefined for what does not end where the text does. */
+export function jsonOfLiteral(text: string): string | undefined {
+  let json = '';
+  const literal = new LiteralJson((part) => {
+    json += part;
+  });
+  const isList = text.startsWith('[');
+  const rest = isList ? `list=${text}}` : text.slice(1);
+  const isWhole = literal.text(rest, 0) === rest.length && literal.ended;
+  if (!isWhole) return undefined;
+  return isList ? json.slice('{"list":'.length, -1) : json;
+}
+
 /**
  * Writes literals of Python, or with bare keys, as JSON while they come: the values of an object that is already open, up to
  * the bracket that closes it.

@@ -42,7 +42,8 @@ export class MarkerScanner {
       if (at > 0) {
         const taken = this.target.text(this.held.slice(0, at), (offset) => this.idAt(offset));
         this.drop(taken);
-        if (taken < at) continue;
+        // Behind the text, what was a marker before it may be text as well.
+        if (taken < at || marker !== undefined) continue;
       }
       if (marker === undefined) return;
       const id = this.idAt(0);

@@ -1,5 +1,6 @@
 import { isCallHeader, type OutputEvent, type OutputHeader } from '../format.js';
 import { unwrapFreeText } from '../harmony/free-text.js';
+import { CallArguments } from './call-arguments.js';
 
 /** A message that is written, or that has ended while its last ids may be yet to come. */
 interface Message {
@@ -8,6 +9,8 @@ interface Message {
   ended: boolean;
   /** Arguments that have to be unwrapped, held until the message ends. */
   held: string | undefined;
+  /** What is read of the arguments of a function. */
+  readonly args: CallArguments | undefined;
 }
 
 /**
@@ -56,16 +59,19 @@ export class MessageWriter {
   open(header: OutputHeader, from: number): void {
     this.end(true);
     this.emitClose(from);
-    if (isCallHeader(header)) this.calls++;
-    const held = header.type === 'custom_tool_call' ? '' : undefined;
-    this.message = { header, complete: true, ended: false, held };
+    const isCall = isCallHeader(header);
+    if (isCall) this.calls++;
+    const isFreeText = header.type === 'custom_tool_call';
+    const held = isFreeText ? '' : undefined;
+    const args = isCall && !isFreeText ? new CallArguments() : undefined;
+    this.message = { header, complete: true, ended: false, held, args };
     this.events.push({ kind: 'open', header });
   }
 
   write(text: string): void {
     if (text === '' || this.message === undefined) return;
     if (this.message.held !== undefined) this.message.held += text;
-    else this.emit(text);
+    else this.emit(this.message.args?.push(text) ?? text);
   }
 
   /** Ends the message that is being written, if there is one. */
@@ -74,6 +80,7 @@ export class MessageWriter {
     if (message === undefined || message.ended) return;
     if (message.held !== undefined) this.emit(unwrapFreeText(message.held));
     message.held = undefined;
+    this.emit(message.args?.end(complete) ?? '');
     message.ended = true;
     message.complete = complete;
   }

@@ -1,5 +1,9 @@
+import { type CallHeader } from '../format.js';
 import { type CallContext, type CallReader } from './call-reader.js';
 import { JsonCalls } from './json-calls.js';
+import { JsonExtent } from './json-extent.js';
+import { firstVisible } from './blank.js';
+import { textBehind } from './text-behind.js';
 
 export interface NamedCallOptions {
   /** Stands between the name and the arguments. */
@@ -10,32 +14,46 @@ export interface NamedCallOptions {
   readonly close?: string | undefined;
   /** The name of the tool in what stands before the separator. */
   readonly nameOf?: ((written: string) => string) | undefined;
+  /** What older models of the family write in the place of the name, which is then the first word behind the separator. */
+  readonly label?: string | undefined;
 }
 
 /** Longer than the name of any tool. */
 const MAX_NAME = 256;
+/** The name, where it stands behind the separator, and what Markdown puts before code. */
+const LEAD = /^\s*([^\s`]*)\s*(?:```\w*)?\s*$/;
+
+type Stage = 'name' | 'id' | 'lead' | 'text' | 'object' | 'behind' | 'lost';
 
 /**
- * One call as a name and its arguments behind a separator, handed on as they were written. Where a list or an object stands
- * instead of the name, the calls in it are read.
+ * One call as a name and its arguments behind a separator, handed on as they were written; those of a function end where
+ * their object does. Where a list or an object stands instead of the name, the calls in it are read.
  */
 export class NamedCall implements CallReader {
   done = false;
-  private stage: 'name' | 'id' | 'arguments' | 'lost' = 'name';
+  private stage: Stage = 'name';
+  /** The name, what stands before the arguments, or what stands behind them. */
   private written = '';
   /** White space that counts only when something follows. */
   private blank = '';
+  private hasText = false;
   private list: JsonCalls | undefined;
-  private hasArguments = false;
+  private call: CallHeader | undefined;
+  private readonly extent = new JsonExtent();
 
   constructor(
     private readonly context: CallContext,
-    private readonly from: number,
+    /** Number of the id at which the call, or what stands behind it, begins. */
+    private from: number,
     private readonly options: NamedCallOptions,
   ) {}
 
   get interruptible(): boolean {
-    return this.list?.interruptible ?? this.options.close === undefined;
+    return this.list?.interruptible ?? (this.options.close === undefined && !this.extent.quoted);
+  }
+
+  get quoted(): boolean {
+    return this.list?.quoted ?? this.extent.quoted;
   }
 
   get markers(): readonly string[] {
@@ -43,18 +61,24 @@ export class NamedCall implements CallReader {
     const { separator, id, close } = this.options;
     const markers = this.stage === 'name' || this.stage === 'id' ? [separator] : [];
     if (id !== undefined && this.stage === 'name') markers.push(id);
-    if (close !== undefined) markers.push(close);
+    if (close !== undefined && !this.extent.quoted) markers.push(close);
     return markers;
   }
 
   text(text: string, idAt: (offset: number) => number): number {
-    if (this.list !== undefined) return this.list.text(text, idAt);
+    if (this.list !== undefined) return this.readList(this.list, text, idAt);
     switch (this.stage) {
       case 'name':
         return this.readName(text, idAt);
-      case 'arguments':
-        this.writeArguments(text);
+      case 'lead':
+        return this.readLead(text, idAt);
+      case 'text':
+        this.writeText(text);
         return text.length;
+      case 'object':
+        return this.readObject(text, idAt);
+      case 'behind':
+        return this.readBehind(text, idAt);
       case 'lost':
         this.written += text;
         return text.length;
@@ -77,16 +101,23 @@ export class NamedCall implements CallReader {
       return;
     }
     // Where the output was cut, nobody knows whether the name is whole.
-    const isNamed = this.stage === 'arguments' || (complete && /^\S+$/.test(this.name()));
-    if (this.stage === 'lost' || !isNamed) {
-      this.context.unreadable(this.written, this.from, complete);
-    } else {
-      if (this.stage !== 'arguments') this.beginArguments();
-      if (!this.hasArguments && complete) this.context.writer.write('{}');
-      this.context.writer.end(complete);
+    if ((this.stage === 'name' || this.stage === 'id') && complete && /^\S+$/.test(this.name())) {
+      this.beginArguments();
+    }
+    if (this.stage === 'lead' && !this.endLead(this.written)) this.writeText(this.written);
+    if (this.call !== undefined && this.stage !== 'behind') this.context.writer.end(complete);
+    else {
+      const text = this.call === undefined ? this.written : textBehind(this.written);
+      this.context.unreadable(text, this.from, complete);
     }
     this.stage = 'lost';
     this.written = '';
+  }
+
+  private readList(list: JsonCalls, text: string, idAt: (offset: number) => number): number {
+    const taken = list.text(text, idAt);
+    this.done = list.done;
+    return taken;
   }
 
   private readName(text: string, idAt: (offset: number) => number): number {
@@ -94,13 +125,12 @@ export class NamedCall implements CallReader {
       const char = text.charAt(at);
       if (char !== '{' && char !== '[') continue;
       this.written += text.slice(0, at);
-      if (this.written.trim() !== '') {
+      if (this.written.trim() === '') {
+        this.list = new JsonCalls(this.context, this.from, { close: this.options.close });
+      } else {
         this.beginArguments();
-        this.text(text.slice(at), idAt);
-        return text.length;
       }
-      this.list = new JsonCalls(this.context, this.from, { close: this.options.close });
-      return at + this.list.text(text.slice(at), (offset) => idAt(at + offset));
+      return at + this.text(text.slice(at), (offset) => idAt(at + offset));
     }
     this.written += text;
     if (this.written.length > MAX_NAME) this.stage = 'lost';
@@ -113,23 +143,72 @@ export class NamedCall implements CallReader {
   }
 
   private beginArguments(): void {
-    if (this.name() === '') {
+    const name = this.name();
+    if (name === '') {
       this.stage = 'lost';
       return;
     }
-    this.context.writer.open(this.context.names.resolve(this.name()), this.from);
-    this.stage = 'arguments';
+    if (name !== this.options.label || this.context.names.knows(name)) this.openCall(name);
+    this.stage = this.call?.type === 'custom_tool_call' ? 'text' : 'lead';
+    this.written = '';
   }
 
-  private writeArguments(text: string): void {
-    const end = text.trimEnd().length;
-    if (end === 0) {
-      if (this.hasArguments) this.blank += text;
-      return;
+  private openCall(name: string): void {
+    this.call = this.context.names.resolve(name);
+    this.context.writer.open(this.call, this.from);
+  }
+
+  /** What stands before the arguments is waited for as long as it may be a name, or what Markdown puts there. */
+  private readLead(text: string, idAt: (offset: number) => number): number {
+    const before = this.written.length;
+    this.written += text;
+    const first = this.written.charAt(firstVisible(this.written));
+    const brace = this.written.indexOf('{');
+    const waits = first === '' || (brace === -1 && (first === '`' || this.call === undefined));
+    if (waits && this.written.length <= MAX_NAME) return text.length;
+    const isLead = this.endLead(brace === -1 ? this.written : this.written.slice(0, brace)) && brace !== -1;
+    const at = isLead ? brace : 0;
+    this.stage = isLead ? 'object' : 'text';
+    const rest = this.written.slice(at);
+    this.written = '';
+    const from = at - before;
+    return from + this.text(rest, (offset) => idAt(Math.max(0, from + offset)));
+  }
+
+  /** @returns whether that is none of the arguments */
+  private endLead(lead: string): boolean {
+    const [, name] = LEAD.exec(lead) ?? [];
+    const isLabelled = this.call === undefined;
+    if (isLabelled) this.openCall(name || (this.options.label ?? ''));
+    return name !== undefined && (isLabelled || name === '');
+  }
+
+  private readObject(text: string, idAt: (offset: number) => number): number {
+    const at = this.extent.read(text, 0);
+    this.context.writer.write(text.slice(0, at));
+    if (!this.extent.ended) return at;
+    this.context.writer.end(true);
+    this.stage = 'behind';
+    return at + this.readBehind(text.slice(at), (offset) => idAt(at + offset));
+  }
+
+  /** Behind an object there is text again, or what should not be there before the end of the call. */
+  private readBehind(text: string, idAt: (offset: number) => number): number {
+    const at = firstVisible(text);
+    if (at < text.length && this.options.close === undefined) {
+      this.done = true;
+      return at;
     }
-    const body = this.hasArguments ? this.blank + text.slice(0, end) : text.slice(0, end).trimStart();
-    this.hasArguments = true;
-    this.context.writer.write(body);
-    this.blank = text.slice(end);
+    if (at < text.length && this.written.trim() === '') this.from = idAt(at);
+    this.written += text;
+    return text.length;
+  }
+
+  private writeText(text: string): void {
+    const all = this.blank + text;
+    const end = all.trimEnd().length;
+    this.blank = all.slice(end);
+    this.context.writer.write(this.hasText ? all.slice(0, end) : all.slice(0, end).trimStart());
+    this.hasText ||= end > 0;
   }
 }

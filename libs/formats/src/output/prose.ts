@@ -1,7 +1,6 @@
 import { type OutputHeader } from '../format.js';
+import { BLANK, firstVisible } from './blank.js';
 import { type MessageWriter } from './message-writer.js';
-
-const BLANK = ' \t\r\n';
 
 /**
  * Text of a message. Empty lines before it are layout, and so is white space before a marker; white space is therefore
@@ -21,6 +20,11 @@ export class Prose {
     private readonly header: () => OutputHeader,
     private readonly from?: number,
   ) {}
+
+  /** Whether its last line has text. */
+  get inLine(): boolean {
+    return this.begun && !this.blank.includes('\n');
+  }
 
   text(text: string, idAt: (offset: number) => number): void {
     let end = text.length;
@@ -46,11 +50,4 @@ export class Prose {
     if (!laidOut) this.writer.write(this.blank);
     this.writer.end(complete);
   }
-}
-
-/** Offset of the first character that is not white space; the length when there is none. */
-export function firstVisible(text: string): number {
-  let at = 0;
-  while (at < text.length && BLANK.includes(text.charAt(at))) at++;
-  return at;
 }

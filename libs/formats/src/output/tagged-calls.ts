@@ -1,4 +1,6 @@
 import { type CallContext, type CallReader } from './call-reader.js';
+import { JsonCalls } from './json-calls.js';
+import { firstVisible } from './blank.js';
 import { TypedArguments } from './typed-arguments.js';
 
 /** How a family writes calls in tags. */
@@ -23,23 +25,32 @@ export interface TagSyntax {
   readonly keyOf?: ((written: string) => { key: string; written?: 'string' | 'json' }) | undefined;
 }
 
+/** Longer than what parameters begin with. */
+const MAX_KEY = 128;
+
 type Stage = 'outside' | 'name' | 'inside' | 'key' | 'gap' | 'value';
 
-/** Calls whose parameters stand in tags, as text without quotes. */
+/**
+ * Calls whose parameters stand in tags, as text without quotes. A value may hold such tags itself: it ends at one that ends
+ * values where what belongs behind that follows, at one that ends calls where the calls end there as well, and where a parameter
+ * begins that is yet to be given. Where an object stands instead of tags, the calls in it are read.
+ */
 export class TaggedCalls implements CallReader {
   done = false;
-  readonly interruptible = false;
   private stage: Stage;
   private from: number;
   private calls = 0;
   /** A name, or what a parameter begins with. */
   private written = '';
-  /** Text outside of all calls. */
+  /** Text outside of all calls, or of the parameters of one. */
   private stray = '';
   private values: TypedArguments | undefined;
   private valueBegun = false;
   /** A line break at the end of a value, which belongs to it only when something follows. */
   private lineBreak = '';
+  /** What may have ended a value, and all that was written since. */
+  private ending: { readonly marker: string; text: string } | undefined;
+  private objects: JsonCalls | undefined;
 
   constructor(
     private readonly context: CallContext,
@@ -52,7 +63,16 @@ export class TaggedCalls implements CallReader {
     this.stage = begun || syntax.callOpen === undefined ? 'name' : 'outside';
   }
 
+  get interruptible(): boolean {
+    return this.objects?.interruptible ?? this.isEnding;
+  }
+
+  get quoted(): boolean {
+    return this.objects?.quoted ?? (this.stage === 'value' && this.ending === undefined);
+  }
+
   get markers(): readonly string[] {
+    if (this.objects !== undefined) return this.objects.markers;
     const { callOpen, nameEnd, callClose, keyOpen, keyEnd, valueOpen, valueEnd, close } = this.syntax;
     const wanted: Record<Stage, (string | undefined)[]> = {
       outside: [callOpen, close],
@@ -60,20 +80,39 @@ export class TaggedCalls implements CallReader {
       inside: [keyOpen, callClose, close],
       key: [keyEnd],
       gap: [valueOpen, keyOpen, callClose, close],
-      value: [valueEnd],
+      value: [
+        ...[valueEnd, callClose, close, keyOpen],
+        ...(this.ending?.marker === keyOpen ? [keyEnd] : []),
+        ...(this.ending === undefined ? [] : [callOpen]),
+      ],
     };
     return wanted[this.stage].filter((marker) => marker !== undefined);
   }
 
-  text(text: string): number {
-    if (this.stage === 'name' || this.stage === 'key') this.written += text;
-    else if (this.stage === 'value') this.writeValue(text);
-    else if (this.stage === 'outside') this.stray += text;
+  text(text: string, idAt: (offset: number) => number): number {
+    if (this.objects !== undefined) return this.readObjects(this.objects, text, idAt);
+    if (this.stage === 'value') this.readValue(text);
+    else if (this.stage === 'name' || this.stage === 'key') {
+      if (this.stage === 'name' && this.isObject(this.written, text)) return this.beginObjects(text, idAt);
+      this.written += text;
+    } else {
+      if (this.stage === 'outside' && this.isObject(this.stray, text)) return this.beginObjects(text, idAt);
+      this.stray += text;
+    }
     return text.length;
   }
 
   marker(marker: string, id: number): void {
-    const { callOpen, nameEnd, callClose, keyOpen, keyEnd, valueOpen, valueEnd, close } = this.syntax;
+    if (this.objects !== undefined) {
+      this.objects.marker();
+      this.done = this.objects.done;
+      return;
+    }
+    if (this.stage === 'value') {
+      this.inValue(marker, id);
+      return;
+    }
+    const { callOpen, nameEnd, callClose, keyOpen, keyEnd, valueOpen, close } = this.syntax;
     const before = this.stage;
     if (before === 'name' && marker !== close) this.openCall();
     switch (marker) {
@@ -92,7 +131,6 @@ export class TaggedCalls implements CallReader {
         }
     }
     if (marker === valueOpen) this.stage = 'value';
-    else if (marker === valueEnd) this.endValue();
     else if (marker === callClose) this.endCall(true);
     else if (marker === close) {
       this.finish(true);
@@ -102,8 +140,15 @@ export class TaggedCalls implements CallReader {
   }
 
   finish(complete: boolean): void {
+    if (this.objects !== undefined) {
+      this.objects.finish(complete);
+      return;
+    }
+    const isEnded = this.isEnding;
+    if (this.ending?.marker === this.syntax.keyOpen) this.goOnWithValue();
+    if (this.ending !== undefined) this.endValue();
     if (this.stage === 'name' && complete && /^\s*[^\s<>]+\s*$/.test(this.written)) this.openCall();
-    if (this.values !== undefined) this.endCall(complete);
+    if (this.values !== undefined) this.endCall(complete || isEnded);
     else if (this.calls === 0) {
       this.context.unreadable(this.stray + this.written, this.from, complete);
     }
@@ -111,32 +156,112 @@ export class TaggedCalls implements CallReader {
     this.stray = '';
   }
 
+  /** Whether the call may have ended inside a value. */
+  private get isEnding(): boolean {
+    const marker = this.ending?.marker;
+    return marker !== undefined && marker !== this.syntax.valueEnd && marker !== this.syntax.keyOpen;
+  }
+
   private begin(stage: Stage): void {
     this.stage = stage;
     this.written = '';
   }
 
+  /** Whether an object stands where calls in tags should, behind what was read there. */
+  private isObject(before: string, text: string): boolean {
+    return this.calls === 0 && before.trim() === '' && /^\s*[{[]/.test(text);
+  }
+
+  private beginObjects(text: string, idAt: (offset: number) => number): number {
+    this.objects = new JsonCalls(this.context, this.from, { close: this.syntax.close });
+    return this.readObjects(this.objects, text, idAt);
+  }
+
+  private readObjects(objects: JsonCalls, text: string, idAt: (offset: number) => number): number {
+    const taken = objects.text(text, idAt);
+    this.done = objects.done;
+    return taken;
+  }
+
   private openCall(): void {
     const { names, writer } = this.context;
-    const name = this.written.trim();
+    const name = unquoted(this.written);
     if (name === '') {
       this.begin('outside');
       return;
     }
     const call = names.resolve(name);
     this.calls++;
+    this.stray = '';
     writer.open(call, this.from);
     this.values = new TypedArguments(names.parameters(call), writer);
     this.begin('inside');
   }
 
   private beginValue(): void {
-    const written = this.written.trim();
-    const { key, written: how } = this.syntax.keyOf?.(written) ?? { key: written };
-    this.values?.begin(key, how);
+    const { key, written } = this.keyOf(this.written);
+    this.values?.begin(key, written);
     this.valueBegun = false;
     this.lineBreak = '';
     this.begin(this.syntax.valueOpen === undefined ? 'value' : 'gap');
+  }
+
+  private keyOf(written: string): { key: string; written?: 'string' | 'json' } {
+    const key = unquoted(written);
+    return this.syntax.keyOf?.(key) ?? { key };
+  }
+
+  private readValue(text: string): void {
+    if (this.ending === undefined) this.writeValue(text);
+    else {
+      this.ending.text += text;
+      const goesOn =
+        this.ending.marker === this.syntax.keyOpen
+          ? this.ending.text.length > MAX_KEY
+          : firstVisible(text) < text.length;
+      if (goesOn) this.goOnWithValue();
+    }
+  }
+
+  /** A marker that may end a value, or behind one that did. */
+  private inValue(marker: string, id: number): void {
+    const { valueEnd, keyOpen, keyEnd, callOpen } = this.syntax;
+    const ended = this.ending?.marker;
+    if (ended === keyOpen && marker === keyEnd) {
+      this.beginNext();
+    } else if (
+      (ended === valueEnd && marker !== valueEnd) ||
+      (this.isEnding && marker !== valueEnd && marker !== keyOpen)
+    ) {
+      this.endValue();
+      if (ended !== valueEnd) this.endCall(true);
+      this.marker(marker, id);
+    } else {
+      this.goOnWithValue();
+      if (marker === callOpen || marker === keyEnd) this.writeValue(marker);
+      else this.ending = { marker, text: marker };
+    }
+  }
+
+  /** A parameter begins inside a value: where it may, the end of the value was left out. */
+  private beginNext(): void {
+    const { keyOpen, keyEnd } = this.syntax;
+    const written = this.ending?.text.slice(keyOpen.length) ?? '';
+    if (this.values?.expects(this.keyOf(written).key) === true) {
+      this.endValue();
+      this.written = written;
+      this.beginValue();
+    } else {
+      this.goOnWithValue();
+      this.writeValue(keyEnd);
+    }
+  }
+
+  /** What might have been the end of a value was none. */
+  private goOnWithValue(): void {
+    const { ending } = this;
+    this.ending = undefined;
+    if (ending !== undefined) this.writeValue(ending.text);
   }
 
   private writeValue(given: string): void {
@@ -152,15 +277,23 @@ export class TaggedCalls implements CallReader {
   }
 
   private endValue(): void {
+    this.ending = undefined;
     this.values?.end();
     this.begin('inside');
+    this.stray = '';
   }
 
   private endCall(complete: boolean): void {
     if (complete && (this.stage === 'value' || this.stage === 'gap')) this.values?.end();
-    if (complete) this.values?.finish();
+    if (complete) this.values?.finish(this.stray);
     this.context.writer.end(complete);
     this.values = undefined;
+    this.stray = '';
     this.begin('outside');
   }
+}
+
+/** A name without white space and quotes around it. */
+function unquoted(written: string): string {
+  return written.trim().replace(/^(["'])(.*)\1$/s, '$2');
 }

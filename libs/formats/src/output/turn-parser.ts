@@ -6,7 +6,8 @@ import { type CallContext, type CallReader } from './call-reader.js';
 import { JsonCalls } from './json-calls.js';
 import { MarkerScanner, type ScanTarget } from './marker-scanner.js';
 import { MessageWriter } from './message-writer.js';
-import { firstVisible, Prose } from './prose.js';
+import { firstVisible } from './blank.js';
+import { Prose } from './prose.js';
 import { type CallSyntax, type TurnGrammar } from './turn-grammar.js';
 
 /** What the parser of a family is made for. */
@@ -34,7 +35,8 @@ type Mode =
  * are known by their id, so text that looks like one is text; those that a vocabulary has no id for are found in text.
  * Output that is not well-formed is read by these rules, none of which throws:
  * - a control id that opens calls, or ends the turn, does so everywhere, and ends what is open before it;
- * - one that closes what is not open is dropped; any other that means nothing where it stands is its literal;
+ * - within the text of a call one that looks like a tag is text, unless it ends the turn;
+ * - one that closes what is not open is dropped, unless it is written about; any other that means nothing where it stands is its literal;
  * - what stands where a call should, and cannot be read as one, is a message, phase commentary.
  */
 export class TurnParser implements OutputParser, ScanTarget {
@@ -50,6 +52,8 @@ export class TurnParser implements OutputParser, ScanTarget {
   private readonly inReasoning: readonly string[];
   private readonly atStart: readonly string[];
   private mode: Mode;
+  /** Whether the model has reasoned. */
+  private reasoned = false;
   /** Text that turned out to be no call, and where it begins. */
   private returned: { text: string; from: number } | undefined;
 
@@ -105,7 +109,8 @@ export class TurnParser implements OutputParser, ScanTarget {
       case 'label':
         return ['\n', ...this.inReasoning];
       case 'reasoning':
-        return this.inReasoning;
+        // Some begin it once more.
+        return mode.prose.begun ? this.inReasoning : this.atStart;
       case 'text':
         // Written out, they are about reasoning at the start alone: later somebody writes about them.
         return this.writer.begun || mode.prose.begun ? this.inText : [...this.inText, ...this.atStart];
@@ -160,14 +165,14 @@ export class TurnParser implements OutputParser, ScanTarget {
         if (mode.reader.done) this.goOn();
         return;
       }
-      if (marker === mode.close) {
-        this.leave(true, true);
-        return;
+      if (!mode.reader.quoted || !isTag(marker) || grammar.ends.includes(marker)) {
+        if (marker === mode.close) {
+          this.leave(true, true);
+          return;
+        }
+        if (this.enter(marker, id)) return;
       }
-    }
-    if (this.enter(marker, id)) return;
-    if (mode.kind === 'text' && this.isClosing(marker)) {
-      this.leave(true, true);
+    } else if (this.enter(marker, id) || this.isMisplaced(marker)) {
       return;
     }
     const taken = this.text(marker, () => id);
@@ -210,6 +215,11 @@ export class TurnParser implements OutputParser, ScanTarget {
       return true;
     }
     if (marker === grammar.reasoning?.open && mode.kind === 'text') {
+      if (mode.prose.inLine && isTag(marker)) {
+        // Somebody writes about it.
+        this.reasoned = true;
+        return false;
+      }
       this.leave(true, true);
       this.mode = grammar.reasoning?.labelled === true ? { kind: 'label', from: id } : this.reasoningMode(id);
       return true;
@@ -230,6 +240,7 @@ export class TurnParser implements OutputParser, ScanTarget {
       this.writeReturned();
       if (this.mode.kind === 'text' && this.mode.prose.begun) this.leave(complete, laidOut);
     } else if (mode.kind === 'text' || mode.kind === 'reasoning') {
+      this.reasoned ||= mode.kind === 'reasoning' && mode.prose.begun;
       mode.prose.end(complete, laidOut);
     }
   }
@@ -279,10 +290,22 @@ export class TurnParser implements OutputParser, ScanTarget {
     return marker !== undefined && this.controls.has(marker);
   }
 
-  private isClosing(marker: string): boolean {
-    const { reasoning, calls } = this.grammar;
-    return marker === reasoning?.close || calls.some(({ close }) => close === marker);
+  /** Whether a marker means nothing where it stands, and is no text either. */
+  private isMisplaced(marker: string): boolean {
+    const { mode, grammar } = this;
+    if (mode.kind === 'reasoning') return marker === grammar.reasoning?.open && !mode.prose.begun;
+    if (mode.kind !== 'text') return false;
+    const ends = grammar.calls.some(({ close }) => close === marker);
+    // Behind reasoning, and in the middle of a text, somebody writes about it.
+    const isClose = marker === grammar.reasoning?.close && !(this.reasoned && mode.prose.begun);
+    if (ends || isClose) this.leave(true, true);
+    return ends || isClose;
   }
+}
+
+/** Whether a marker looks like a tag of some text: vocabularies that have it for one read it in any text. */
+function isTag(marker: string): boolean {
+  return /^<\/?[\w:]+>$/.test(marker);
 }
 
 function markersOf({ header, reasoning, calls, sections = [], ends }: TurnGrammar): Set<string> {

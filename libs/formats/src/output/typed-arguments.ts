@@ -1,3 +1,4 @@
+import { jsonOfLiteral } from './literal-json.js';
 import { type MessageWriter } from './message-writer.js';
 
 type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'object' | 'array';
@@ -11,7 +12,7 @@ const INTEGER = /^-?(?:0|[1-9]\d*)$/;
  * are strings after all when they are not what the schema says. Numbers stay as they were written.
  */
 export class TypedArguments {
-  private count = 0;
+  private readonly given = new Set<string>();
   private types: ReadonlySet<JsonType> | undefined;
   private asString = false;
   private held = '';
@@ -22,13 +23,20 @@ export class TypedArguments {
     private readonly writer: MessageWriter,
   ) {}
 
+  /** Whether the schema has a value of this name that was not given yet. */
+  expects(key: string): boolean {
+    return property(property(this.schema, 'properties'), key) !== undefined && !this.given.has(key);
+  }
+
   /** @param written how the model itself says the value is written, when it does */
   begin(key: string, written?: 'string' | 'json'): void {
     const properties = property(this.schema, 'properties');
     this.types = written === 'json' ? undefined : typesOf(property(properties, key), this.schema);
     this.asString = written === 'string' || (written === undefined && isStringAlone(this.types));
     this.held = '';
-    this.writer.write(`${this.count++ === 0 ? '{' : ','}${JSON.stringify(key)}:${this.asString ? '"' : ''}`);
+    const before = this.given.size === 0 ? '{' : ',';
+    this.given.add(key);
+    this.writer.write(`${before}${JSON.stringify(key)}:${this.asString ? '"' : ''}`);
   }
 
   text(text: string): void {
@@ -41,8 +49,11 @@ export class TypedArguments {
     else this.writer.write(jsonOf(this.held, this.types));
   }
 
-  finish(): void {
-    this.writer.write(this.count === 0 ? '{}' : '}');
+  /** @param instead what stands where parameters could: where there are none, it may be the arguments as JSON */
+  finish(instead: string): void {
+    const whole = instead.trim();
+    if (this.given.size > 0) this.writer.write('}');
+    else if (whole.startsWith('{') && isJson(whole)) this.writer.write(whole);
   }
 }
 
@@ -57,6 +68,8 @@ function jsonOf(text: string, types: ReadonlySet<JsonType> | undefined): string 
   if (may('null') && (lower === 'null' || lower === 'none')) return 'null';
   if ((may('object') && trimmed.startsWith('{')) || (may('array') && trimmed.startsWith('['))) {
     if (isJson(trimmed)) return trimmed;
+    const json = types === undefined || may('string') ? undefined : jsonOfLiteral(trimmed);
+    if (json !== undefined) return json;
   }
   if (types === undefined && trimmed.startsWith('"') && isJson(trimmed)) return trimmed;
   return JSON.stringify(text.toWellFormed());

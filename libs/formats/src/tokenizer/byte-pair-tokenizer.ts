@@ -3,7 +3,7 @@ import { IdBuffer } from './id-buffer.js';
 import { Merger, type MergeRules } from './merge.js';
 import { unicodeForm, type UnicodeForm } from './normalize.js';
 import { PieceCache } from './piece-cache.js';
-import { type Detokenizer, type SteppedTokenizer } from './types.js';
+import { type Detokenizer, type SteppedTokenizer, type Strips } from './types.js';
 import { Utf8Decoder, writeUtf8 } from './utf8.js';
 
 /** Pieces longer than this (UTF-16 units) are rare and seldom repeat: caching them would only cost memory. */
@@ -28,6 +28,8 @@ export interface Vocabulary extends MergeRules {
   readonly fingerprint: string;
   /** Literal by id of the control tokens, whose ids text never becomes. */
   readonly controls: ReadonlyMap<number, string>;
+  /** Control tokens beside which white space is taken away. */
+  readonly strips?: ReadonlyMap<number, Strips> | undefined;
   readonly cutter: Cutter;
   /**
    * Whether a piece that is a token by itself is that token (tiktoken, `ignore_merges`), or only when merging arrives
@@ -94,6 +96,10 @@ export class BytePairTokenizer implements SteppedTokenizer {
       const step = steps.next();
       if (step.done === true) return step.value;
     }
+  }
+
+  strips(id: number): Strips | undefined {
+    return this.vocabulary.strips?.get(id);
   }
 
   controlId(text: string): number | undefined {

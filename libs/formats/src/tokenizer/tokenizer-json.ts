@@ -8,7 +8,7 @@ import { type PairJoins } from './joins.js';
 import { pairJoins } from './pair-list.js';
 import { tokenList } from './token-list.js';
 import { textStages, UnsupportedField, type TextStages } from './tokenizer-json-stages.js';
-import { type SteppedTokenizer } from './types.js';
+import { type SteppedTokenizer, type Strips } from './types.js';
 import { VocabularyError } from './vocabulary-error.js';
 
 /** Ids up to here: more than any vocabulary has, and few enough for tables by id. */
@@ -18,6 +18,8 @@ const addedToken = z.object({
   id: z.int().nonnegative().max(LARGEST_ID),
   content: z.string().min(1),
   special: z.boolean(),
+  lstrip: z.boolean().default(false),
+  rstrip: z.boolean().default(false),
 });
 
 /** What is read of a tokenizer.json; the vocabulary and the merges are checked entry by entry, without a copy. */
@@ -120,6 +122,7 @@ function build(path: string, { file, vocab, merges, fingerprint }: Parsed): Step
     joins: joins(merges, idOf, isText),
     byteFallback: list.byteFallback,
     controls,
+    strips: strips(file),
     blanks,
     cutter: cutter(stages, list.spacesLead),
     piecesAreTokens: model.ignore_merges === true,
@@ -141,6 +144,12 @@ function addedTokens({ added_tokens }: TokenizerFile): {
     else controls.set(id, content);
   }
   return { controls, blanks };
+}
+
+/** Phi-3's marks take the line feed behind them away. */
+function strips({ added_tokens }: TokenizerFile): Map<number, Strips> {
+  const stripping = added_tokens.filter(({ lstrip, rstrip }) => lstrip || rstrip);
+  return new Map(stripping.map(({ id, lstrip, rstrip }) => [id, { left: lstrip, right: rstrip }]));
 }
 
 function joins(

@@ -1,3 +1,9 @@
+/** On which sides of a control token a vocabulary takes the white space away. */
+export interface Strips {
+  readonly left: boolean;
+  readonly right: boolean;
+}
+
 /** Text to token ids and back, for one vocabulary. */
 export interface Tokenizer {
   readonly name: string;
@@ -14,6 +20,8 @@ export interface Tokenizer {
   encode(text: string): Int32Array;
   /** Id of the control token with this literal; undefined when the vocabulary has none. */
   controlId(text: string): number | undefined;
+  /** What of the white space beside a control token belongs to none of the texts there; undefined where all of it does. */
+  strips?(id: number): Strips | undefined;
   /** UTF-8 bytes of one id; a control token gives its literal; an unknown id gives no bytes. */
   bytes(id: number): Uint8Array;
   /** Text of `ids`, control tokens as their literals; bytes that are not UTF-8 become U+FFFD. */

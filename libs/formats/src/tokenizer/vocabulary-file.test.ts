@@ -171,7 +171,7 @@ describe('added tokens', () => {
     tokenizerJson(trained, {
       added_tokens: [
         added(first, '<|im_end|>', true),
-        added(first + 1, '<tool_call>', false),
+        { ...added(first + 1, '<tool_call>', false), rstrip: true },
         added(first + 2, '\n\n', false),
         added(first + 3, '\n\n\n\n', false),
         added(first + 9, '<｜tool▁call▁begin｜>', false),
@@ -187,6 +187,10 @@ describe('added tokens', () => {
       ),
     ).toEqual([first, first + 1, first + 9, undefined]);
     expect(tokenizer.decode([first + 1, first + 9])).toBe('<tool_call><｜tool▁call▁begin｜>');
+    expect([first, first + 1].map((id) => tokenizer.strips?.(id))).toEqual([
+      undefined,
+      { left: false, right: true },
+    ]);
     expect(tokenizer.vocabularySize).toBe(first + 10);
     fc.assert(
       fc.property(text, (given) => {

@@ -159,6 +159,19 @@ describe('calls of a stream', () => {
     ]);
   });
 
+  it.each([
+    ['f<|channel|>commentary', '{}', 'f: {}'],
+    ['functions.f:0', '{}', 'f: {}'],
+    ['gone<|constrain|>json', '{}', 'gone: {}'],
+    ['f', '', 'f: {}'],
+    ['f', 'null', 'f: {}'],
+    ['f', '"{\\"a\\":\\"\\\\n\\"}"', 'f: {"a":"\\n"}'],
+    ['f', 'nope', 'f: nope'],
+  ])('named %j with %j are calls that clients can read', (name, written, item) => {
+    const pieces = [...written].map((char) => call({ index: 0, ...fn(undefined, char) }));
+    expect(read(call({ index: 0, ...fn(name, '') }), ...pieces, END)).toEqual([`function_call ${item}`]);
+  });
+
   it('are one where a server has the old field', () => {
     expect(read(delta({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'))).toEqual([
       'function_call f: {}',
@@ -185,7 +198,38 @@ describe('calls of a stream', () => {
   });
 });
 
+describe('reasoning among the content', () => {
+  it.each<[string, string[]]>([
+    ['<think>\nhm\n</think>\n\nyes', ['reasoning: hm\n', 'message: yes']],
+    ['\n<think>a</b> <think></think>b</think>', ['reasoning: a</b> <think>', 'message: b</think>']],
+    ['<think></think>yes', ['message: yes']],
+    ['<think>hm', ['reasoning: hm']],
+    ['<think>hm</thi', ['reasoning: hm</thi']],
+    ['<thinker>', ['message: <thinker>']],
+    ['<thin', ['message: <thin']],
+    ['Use <think>x</think>.', ['message: Use <think>x</think>.']],
+    ['<think>hm</think>\n', ['reasoning: hm']],
+  ])('of %j, whole and by character', (content, items) => {
+    expect(read(delta({ content }, 'stop'))).toEqual(items);
+    expect(read(...[...content].map((char) => delta({ content: char })), delta({}, 'stop'))).toEqual(items);
+  });
+
+  it('is content where the server names its reasoning, and ends at a call', () => {
+    expect(read(delta({ reasoning: 'hm' }), delta({ content: '<think>' }, 'stop'))).toEqual([
+      'reasoning: hm',
+      'message: <think>',
+    ]);
+    expect(
+      read(delta({ content: '<think>hm</' }), call({ index: 0, ...fn('f', '{}') }), delta({}, 'tool_calls')),
+    ).toEqual(['reasoning: hm</', 'function_call f: {}']);
+  });
+});
+
 describe('texts of a stream', () => {
+  it('go on behind an end that is said with every piece', () => {
+    expect(read(delta({ content: 'a' }, 'stop'), delta({ content: 'b' }, 'stop'))).toEqual(['message: ab']);
+  });
+
   it.each([
     [{ reasoning_content: 'hm' }],
     [{ reasoning: 'hm' }],
@@ -224,7 +268,11 @@ describe('texts of a stream', () => {
     ['tool_calls', 'stop'],
     ['function_call', 'stop'],
     ['eos', 'stop'],
+    ['eos_token', 'stop'],
+    ['STOP', 'stop'],
+    ['end_turn', 'stop'],
     ['length', 'length'],
+    ['MAX_TOKENS', 'length'],
     ['content_filter', 'content_filter'],
     ['error', 'abort'],
     [null, undefined],

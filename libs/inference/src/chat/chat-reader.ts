@@ -2,11 +2,13 @@ import type { CallTarget, FinishReason, OutputEvent } from '@turnpike/formats';
 import type { MessagePhase } from '@turnpike/protocol';
 import type { EngineUsage } from '../engine-usage.js';
 import { refuseError } from '../engine-errors.js';
-import type { MessageChunk, MessageFinish, MessageReader } from '../messages.js';
+import type { MessageChunk, MessageReader } from '../messages.js';
 import { countOf, fieldsOf, largestCount, type Fields } from '../read-values.js';
 import { saidBy, type Said } from './deltas.js';
+import { finishOf } from './finish.js';
 import { ReasoningFields } from './reasoning-field.js';
 import { callHeader, freeText, messageHeader, OutputWriter, type TokenEstimate } from './output-writer.js';
+import { ThinkTags } from './think-tags.js';
 import { ToolCalls, type PartialCall } from './tool-calls.js';
 
 export interface ChatReaderOptions {
@@ -19,23 +21,13 @@ export interface ChatReaderOptions {
   readonly phase?: MessagePhase | undefined;
 }
 
-const FINISH: Readonly<Record<string, MessageFinish>> = {
-  stop: 'stop',
-  eos: 'stop',
-  stop_sequence: 'stop',
-  tool_calls: 'stop',
-  function_call: 'stop',
-  length: 'length',
-  max_tokens: 'length',
-  content_filter: 'content_filter',
-};
-
 /** Reads the stream of `/v1/chat/completions`, or the one object of a server that does not stream. */
 export class ChatReader implements MessageReader {
   readonly #options: ChatReaderOptions;
   readonly #writer: OutputWriter;
   readonly #calls = new ToolCalls();
   readonly #reasoning = new ReasoningFields();
+  readonly #tags = new ThinkTags();
   /** Calls that are written out, and how much of the arguments of the last of them. */
   #begun = 0;
   #written = 0;
@@ -51,12 +43,13 @@ export class ChatReader implements MessageReader {
     const { choices } = event;
     const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined);
     refuseError(choice);
-    const said = saidBy(fieldsOf(choice['delta'] ?? choice['message']));
+    const said = this.#tags.read(saidBy(fieldsOf(choice['delta'] ?? choice['message'])));
     const finish = finishOf(choice['finish_reason']);
     this.#writeText(said);
     for (const piece of said.calls) this.#calls.add(piece);
     if (said.calls.length > 0) this.#writeCalls(false);
-    if (finish === 'stop') this.#end(true);
+    // Some say it with every piece, so that text may go on; calls are waited for.
+    if (finish === 'stop' && this.#calls.calls.length > 0) this.#end(true);
     return { ...this.#writer.take(), finish, usage: usageOf(event['usage']) };
   }
 
@@ -87,6 +80,7 @@ export class ChatReader implements MessageReader {
   }
 
   #end(complete: boolean): void {
+    this.#writeText(this.#tags.end());
     this.#writeCalls(complete, !complete);
     if (complete && this.#late.trim() !== '')
       this.#writer.text(messageHeader(this.#options.phase), this.#late);
@@ -108,7 +102,6 @@ export class ChatReader implements MessageReader {
         const isWhole = all || (calls.length > this.#begun && isJson(call.arguments));
         this.#writeArguments(call, isWhole || cut);
         if (!isWhole) return;
-        if (call.arguments === '' && this.#writer.open !== 'custom_tool_call') this.#writer.append('{}');
         this.#writer.close();
       }
       const next = calls[this.#begun];
@@ -116,7 +109,7 @@ export class ChatReader implements MessageReader {
       this.#begun++;
       this.#written = 0;
       this.#closeReasoning();
-      this.#writer.begin(callHeader(next.name, this.#options.targets.get(next.name)));
+      this.#writer.begin(callHeader(next.name, this.#options.targets));
     }
   }
 
@@ -134,12 +127,6 @@ export class ChatReader implements MessageReader {
       this.#writer.append(freeText(call.arguments));
     }
   }
-}
-
-/** Reasons that are not known end an output all the same: as a cut. */
-function finishOf(reason: unknown): MessageFinish | undefined {
-  if (typeof reason !== 'string' || reason === '') return undefined;
-  return FINISH[reason] ?? 'abort';
 }
 
 /** `usage` of a chunk; it is in the last one, or in every one as it grows. */

@@ -1,4 +1,4 @@
-import type { CallTarget, OutputEvent, OutputHeader } from '@turnpike/formats';
+import { CallArguments, type CallTarget, type OutputEvent, type OutputHeader } from '@turnpike/formats';
 import type { MessagePhase } from '@turnpike/protocol';
 
 /** Tells how many tokens a text has, about. */
@@ -9,6 +9,8 @@ export class OutputWriter {
   readonly #estimate: TokenEstimate;
   #events: OutputEvent[] = [];
   #open: OutputHeader | undefined;
+  /** What is read of the arguments of the open call; those of a tool of free text are none. */
+  #args: CallArguments | undefined;
   /** Tokens of the open item, and those since the last {@link take}. */
   #sampled = 0;
   #fresh = 0;
@@ -33,6 +35,8 @@ export class OutputWriter {
   begin(header: OutputHeader): void {
     this.close();
     this.#open = header;
+    const hasArguments = header.type === 'function_call' || header.type === 'tool_search_call';
+    this.#args = hasArguments ? new CallArguments() : undefined;
     this.#events.push({ kind: 'open', header });
   }
 
@@ -42,18 +46,24 @@ export class OutputWriter {
     const tokens = this.#estimate(text);
     this.#sampled += tokens;
     this.#fresh += tokens;
-    const last = this.#events.at(-1);
-    if (last?.kind === 'text')
-      this.#events[this.#events.length - 1] = { kind: 'text', text: last.text + text };
-    else this.#events.push({ kind: 'text', text });
+    this.#emit(this.#args?.push(text) ?? text);
   }
 
   /** @param ids what stands for the item in the next prompt, where that is more than what it says */
   close(complete = true, ids?: Int32Array): void {
     if (this.#open === undefined) return;
+    this.#emit(this.#args?.end(complete) ?? '');
     this.#open = undefined;
     this.#events.push({ kind: 'close', ids, sampled: this.#sampled, complete });
     this.#sampled = 0;
+  }
+
+  #emit(text: string): void {
+    if (text === '') return;
+    const last = this.#events.at(-1);
+    if (last?.kind === 'text')
+      this.#events[this.#events.length - 1] = { kind: 'text', text: last.text + text };
+    else this.#events.push({ kind: 'text', text });
   }
 
   /** What has been written since the last call. */
@@ -69,9 +79,15 @@ export function messageHeader(phase: MessagePhase = 'final_answer'): OutputHeade
   return { type: 'message', phase };
 }
 
-/** The header of a call; of a tool that was never offered it is a function of that name. */
-export function callHeader(name: string, target: CallTarget | undefined): OutputHeader {
-  if (target === undefined) return { type: 'function_call', name };
+/**
+ * The header of a call; of a tool that was never offered it is a function of that name. Servers leave marks of a model's format in
+ * names: `functions.NAME`, `functions.NAME:0`, `NAME<|channel|>commentary`.
+ */
+export function callHeader(name: string, targets: ReadonlyMap<string, CallTarget>): OutputHeader {
+  const plain = name.trim().replace(/<\|.*/s, '');
+  const bare = plain.replace(/^functions\./, '').replace(/:\d+$/, '');
+  const target = targets.get(name) ?? targets.get(plain) ?? targets.get(bare);
+  if (target === undefined) return { type: 'function_call', name: plain === '' ? name : plain };
   if (target.type === 'tool_search') return { type: 'tool_search_call', name: target.name };
   const { namespace } = target;
   const type = target.type === 'custom' ? 'custom_tool_call' : 'function_call';

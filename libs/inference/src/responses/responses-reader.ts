@@ -77,7 +77,7 @@ export class ResponsesReader implements MessageReader {
     else if (type === 'message') {
       this.#writer.begin(messageHeader(phase === 'commentary' ? phase : 'final_answer'));
     } else if (type === 'function_call' && typeof name === 'string') {
-      this.#writer.begin(callHeader(name, this.#options.targets.get(name)));
+      this.#writer.begin(callHeader(name, this.#options.targets));
     }
   }
 

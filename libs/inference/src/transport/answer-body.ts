@@ -1,4 +1,5 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Watchdog } from './watchdog.js';
 
 /** Bytes that wait to be read before the connection is held back. */
@@ -9,7 +10,7 @@ const MOST_WAITING_BYTES = 64 * 1024;
  * all that arrived on it is given first; what it failed with is thrown behind that.
  */
 export class AnswerBody implements AsyncIterable<Buffer> {
-  readonly #response: IncomingMessage;
+  readonly #response: Readable;
   readonly #watchdog: Watchdog;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
@@ -20,7 +21,7 @@ export class AnswerBody implements AsyncIterable<Buffer> {
   #wake: () => void = () => undefined;
 
   /** @param signal ends the request: what it was ended with is thrown behind all that arrived, also where the answer was whole */
-  constructor(request: ClientRequest, response: IncomingMessage, watchdog: Watchdog, signal: AbortSignal) {
+  constructor(request: ClientRequest, response: Readable, watchdog: Watchdog, signal: AbortSignal) {
     this.#signal = signal;
     this.#response = response;
     this.#watchdog = watchdog;

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as sendHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { ApiError } from '@turnpike/protocol';
 import { AnswerBody } from './answer-body.js';
+import { unpacked } from './unpacked.js';
 import { Watchdog } from './watchdog.js';
 
 export interface EngineHttpOptions {
@@ -154,7 +155,7 @@ export class EngineHttp {
         answered = true;
         watchdog.rest();
         const { statusCode: status = 0, headers } = response;
-        body = new AnswerBody(request, response, watchdog, signal);
+        body = new AnswerBody(request, unpacked(response), watchdog, signal);
         if (signal.aborted) body.drain();
         resolve({ status, headers, body, closing: (waitMs) => watchdog.shorten(waitMs) });
       });

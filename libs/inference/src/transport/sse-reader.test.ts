@@ -42,9 +42,13 @@ describe.each(Object.entries(LINE_ENDS))('D03: a stream with %s', (_, end) => {
     expect(wrong).toEqual([]);
   });
 
-  it('drops an event that has no blank line behind it, as it may be cut short', () => {
-    expect(eventsOf([Buffer.from(`data: a${end}${end}data: b${end}`)])).toEqual(['a']);
-    expect(eventsOf([Buffer.from(`data: a${end}${end}data: b`)])).toEqual(['a']);
+  it('gives an event that has no blank line behind it at the end, as it may be cut short', () => {
+    for (const behind of [`data: b${end}`, 'data: b']) {
+      const reader = new SseReader();
+      expect(reader.push(Buffer.from(`data: a${end}${end}${behind}`))).toEqual(['a']);
+      expect(reader.end()).toEqual(['b']);
+      expect(reader.end()).toEqual([]);
+    }
   });
 });
 
@@ -63,6 +67,12 @@ describe('fields', () => {
     ['mixed line ends', 'data: a\r\rdata: b\n\r\ndata: c\r\n\n', ['a', 'b', 'c']],
     ['a byte order mark that is not at the start', 'data: a\n\n\ufeffdata: b\n\n', ['a']],
     ['an error', 'error: {"code":500,"message":"m"}\n\n', ['{"error":{"code":500,"message":"m"}}']],
+    [
+      'objects without a blank line between',
+      'data: {"a":1} \ndata: {"b":\ndata: {}}\n\n',
+      ['{"a":1} ', '{"b":\n{}}'],
+    ],
+    ['the end without one before it', 'data: {}\ndata: [DONE]\n\n', ['{}', '[DONE]']],
     ['nothing', '', []],
   ])('%s', (_, stream, events) => {
     expect(eventsOf([Buffer.from(stream)])).toEqual(events);

@@ -13,7 +13,8 @@ const ERROR = Buffer.from('error');
 /**
  * Reads server-sent events from bytes, cut anywhere: lines end in LF, CR or CRLF, several `data` lines join with LF,
  * comments and other fields are passed over but for an `error`, which reads as data with that field. Source: WHATWG HTML,
- * "Interpreting an event stream".
+ * "Interpreting an event stream". Of JSON, which is what engines say, an object behind the end of another is an event of its own:
+ * some leave the empty line between them out.
  */
 export class SseReader {
   /** Bytes of a line that has not ended yet. */
@@ -47,6 +48,14 @@ export class SseReader {
     return events;
   }
 
+  /** The event that the stream ended in, when no bytes follow: it may be cut short. */
+  end(): string[] {
+    const events: string[] = [];
+    this.#line(this.#complete(Buffer.alloc(0)), events);
+    if (this.#data.length > 0) this.#dispatch(events);
+    return events;
+  }
+
   #complete(rest: Buffer): Buffer {
     if (this.#partial.length === 0) return rest;
     const line = Buffer.concat([...this.#partial, rest]);
@@ -59,6 +68,12 @@ export class SseReader {
     this.#partialBytes += rest.length;
     this.#partial.push(rest);
     this.#bound();
+  }
+
+  #dispatch(events: string[]): void {
+    events.push(this.#data.join('\n'));
+    this.#data = [];
+    this.#dataBytes = 0;
   }
 
   #bound(): void {
@@ -74,9 +89,7 @@ export class SseReader {
       if (BYTE_ORDER_MARK.every((byte, index) => line[index] === byte)) line = line.subarray(3);
     }
     if (line.length === 0) {
-      if (this.#data.length > 0) events.push(this.#data.join('\n'));
-      this.#data = [];
-      this.#dataBytes = 0;
+      if (this.#data.length > 0) this.#dispatch(events);
       return;
     }
     const colon = line.indexOf(COLON);
@@ -85,6 +98,7 @@ export class SseReader {
     if (!isError && !field.equals(DATA)) return;
     const value = colon === -1 ? colon : line[colon + 1] === SPACE ? colon + 2 : colon + 1;
     const text = value === -1 ? '' : line.toString('utf8', value);
+    if (/^\s*[{[]/.test(text) && /\}\s*$/.test(this.#data.at(-1) ?? '')) this.#dispatch(events);
     this.#data.push(isError ? `{"error":${text}}` : text);
     this.#dataBytes += line.length;
     this.#bound();

@@ -22,7 +22,7 @@ export const deepseekGoldens: readonly Golden[] = [
     grammar: deepseekGrammar,
     output: `${ds('calls▁begin')}${ds('call▁begin')}add${ds('sep')}{"a": `,
     reason: 'length',
-    messages: [['call add (cut)', '{"a":']],
+    messages: [['call add (cut)', '{"a": ']],
   },
   {
     family: 'DSML: values that say what they are',
@@ -35,6 +35,19 @@ export const deepseekGoldens: readonly Golden[] = [
       ['final', 'Ok'],
       ['call add', '{"a":1,"text":"5 \\"x\\""}'],
       ['call files/read', '{}'],
+    ],
+  },
+  {
+    family: 'deepseek V3 and R1: the name and a block of code behind the label',
+    grammar: deepseekGrammar,
+    output:
+      `${ds('calls▁begin')}${ds('call▁begin')}function${ds('sep')}add\n\`\`\`json\n{"a": 1}\n\`\`\`${ds('call▁end')}\n` +
+      `${ds('call▁begin')}function${ds('sep')}nope${ds('call▁end')}${ds('call▁begin')}add${ds('sep')}\`\`\`json\n{"a": 2}\`\`\`\nSo.${ds('call▁end')}${ds('calls▁end')}`,
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['call nope', '{}'],
+      ['call add', '{"a": 2}'],
+      ['commentary', 'So.'],
     ],
   },
 ];

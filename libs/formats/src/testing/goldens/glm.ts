@@ -26,4 +26,15 @@ export const glmGoldens: readonly Golden[] = [
       ['call add', '{"text":"","a":1}'],
     ],
   },
+  {
+    family: 'glm: JSON instead of tags, values with tags and without their end',
+    grammar: glmGrammar,
+    opened: '<|assistant|>\n<think></think>\n',
+    output:
+      '<tool_call>{"name":"add","arguments":{"a":1}}</tool_call><tool_call>add<arg_key>text</arg_key><arg_value>a</arg_value> b<arg_key>a</arg_key><arg_value>2</tool_call>',
+    messages: [
+      ['call add', '{"a":1}'],
+      ['call add', '{"text":"a</arg_value> b","a":2}'],
+    ],
+  },
 ];

@@ -50,7 +50,7 @@ export const hermesGoldens: readonly Golden[] = [
       '<tool_call>{"name": "add"}\n{"id": 7, "name": "add", "arguments": null}</tool_call><tool_call>[{"type": "function", "function": {"name": "add", "arguments": {}}}]</tool_call>',
     messages: [
       ['call add', '{"a": 1}'],
-      ['call add', '{"a": "é\n"}'],
+      ['call add', '{"a": "é\\n"}'],
       ['call add', '{}'],
       ['call add', '{}'],
       ['call add', '{}'],
@@ -109,6 +109,66 @@ export const hermesGoldens: readonly Golden[] = [
     messages: [
       ['final', 'Ok'],
       ['commentary (cut)', '{"na'],
+    ],
+  },
+  {
+    family: 'hermes: tags of the format inside strings',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": "add", "arguments": {"text": "<tool_call>{</tool_call> </think>"}}</tool_call>\n<tool_call>{"name": "add", "arguments": {}}</tool_call>',
+    messages: [
+      ['call add', '{"text": "<tool_call>{</tool_call> </think>"}'],
+      ['call add', '{}'],
+    ],
+  },
+  {
+    family: 'hermes: brackets that are missing or too many, and text behind the object',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": "add", "arguments": {"a": 1}</tool_call>\n<tool_call>{{"name": "add", "arguments": {"a": 2}}}}</tool_call>\n<tool_call>{"name": "add", "arguments": {"a": 3}}\nNow I wait.<|im_end|>',
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['call add', '{"a": 2}'],
+      ['call add', '{"a": 3}'],
+      ['commentary', 'Now I wait.'],
+    ],
+  },
+  {
+    family: 'hermes: arguments as an empty text, beside the name, and names in full',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{"name": " functions.functions.add ", "arguments": ""}</tool_call><tool_call>{"id": 1, "name": "functions.add", "a": {"b": "}"}, "text": "x"}</tool_call>',
+    messages: [
+      ['call add', '{}'],
+      ['call add', '{"a":{"b": "}"},"text":"x"}'],
+    ],
+  },
+  {
+    family: 'hermes: line breaks and other control characters in strings',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>{\n"name": "add", "arguments": {\n\t"text": "a\n\\\\\t\\"\u0001é",\n"b": 1}}</tool_call>',
+    messages: [['call add', '{\n\t"text": "a\\n\\\\\\t\\"\\u0001é",\n"b": 1}']],
+  },
+  {
+    family: 'hermes: a block of code, and what only begins like one',
+    grammar: hermesGrammar,
+    output:
+      '<tool_call>\n```json\n{"name": "add", "arguments": {"a": 1}}\n```\n</tool_call><tool_call>```js\nadd\n```</tool_call>',
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['commentary', '```js\nadd\n```'],
+    ],
+  },
+  {
+    family: 'hermes: reasoning that is begun twice, and an answer about its tags',
+    grammar: hermesGrammar,
+    opened: `${CHATML_OPENED}<think>\n`,
+    needsControls: true,
+    output: '<think>\nHm.</think>\n\nThe `</think>` tag ends what `<think>` begins.<|im_end|>',
+    messages: [
+      ['reasoning', 'Hm.'],
+      ['final', 'The `</think>` tag ends what `<think>` begins.'],
     ],
   },
 ];

@@ -28,4 +28,14 @@ export const kimiGoldens: readonly Golden[] = [
       ['call add', '{}'],
     ],
   },
+  {
+    family: 'kimi: marks in the singular, a name alone, and more than arguments',
+    grammar: kimiGrammar,
+    opened: '<|im_assistant|>assistant<|im_middle|>',
+    output: `<|tool_call_section_begin|>${call('add', ' {"a": 1}} ')}${call('functions.add:1', '')}<|tool_call_section_end|><|im_end|>`,
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['call add', '{}'],
+    ],
+  },
 ];

@@ -15,4 +15,14 @@ export const minimaxGoldens: readonly Golden[] = [
       ['call add', '{}'],
     ],
   },
+  {
+    family: 'minimax: values without their end',
+    grammar: minimaxGrammar,
+    output:
+      '<minimax:tool_call><invoke name="add"><parameter name="text">a</invoke>\n<invoke name="add"><parameter name="text">b</parameter>c</invoke></minimax:tool_call>',
+    messages: [
+      ['call add', '{"text":"a"}'],
+      ['call add', '{"text":"b</parameter>c"}'],
+    ],
+  },
 ];

@@ -45,4 +45,17 @@ export const mistralGoldens: readonly Golden[] = [
       ['custom apply_patch', '*** Begin Patch'],
     ],
   },
+  {
+    family: 'mistral: text behind arguments, and a list',
+    grammar: mistralGrammar,
+    output:
+      '[TOOL_CALLS]add[ARGS]{"a": "}"} So.[TOOL_CALLS]add[ARGS]"{}"[TOOL_CALLS][{"name": "add", "arguments": {}}] Done.</s>',
+    messages: [
+      ['call add', '{"a": "}"}'],
+      ['commentary', 'So.'],
+      ['call add', '{}'],
+      ['call add', '{}'],
+      ['commentary', 'Done.'],
+    ],
+  },
 ];

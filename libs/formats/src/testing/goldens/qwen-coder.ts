@@ -50,4 +50,35 @@ export const qwenCoderGoldens: readonly Golden[] = [
     output: '<tool_call>\n<function=add>\n<parameter=text>\nab',
     messages: [['call add', '{"text":"ab"}']],
   },
+  {
+    family: 'qwen-coder: tags of the format inside values',
+    grammar: qwenCoderGrammar,
+    output:
+      '<tool_call>\n<function=add>\n<parameter=text>\n<tool_call>\n<parameter=x>1</function>;</tool_call>\n</parameter> é\n</parameter>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>',
+    messages: [
+      ['call add', '{"text":"<tool_call>\\n<parameter=x>1</function>;</tool_call>\\n</parameter> é","a":1}'],
+    ],
+  },
+  {
+    family: 'qwen-coder: values without their end, names in quotes',
+    grammar: qwenCoderGrammar,
+    output:
+      '<tool_call>\n<function="add">\n<parameter="a">\n1\n<parameter=text>\n<parameter=a>\n</function>\n</tool_call>\n<tool_call>\n<function=add>\n<parameter=a>\n2\n</function>\n</tool_call>',
+    messages: [
+      ['call add', '{"a":1,"text":"<parameter=a>"}'],
+      ['call add', '{"a":2}'],
+    ],
+  },
+  {
+    family: 'qwen-coder: JSON instead of tags, and literals of Python as values',
+    grammar: qwenCoderGrammar,
+    output:
+      '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>\n<function=add>\n{"a": 2}\n</function>\n</tool_call>\n' +
+      "<tool_call>\n<function=add>\n<parameter=list>\n[{'done': False, 'n': None}]\n</parameter>\n</function>\n</tool_call>",
+    messages: [
+      ['call add', '{"a": 1}'],
+      ['call add', '{"a": 2}'],
+      ['call add', '{"list":[{"done":false,"n":null}]}'],
+    ],
+  },
 ];
