@@ -170,6 +170,13 @@ describe('a server that takes messages is billed by its own counts', () => {
     expect(record).toMatchObject({ outcome: 'completed', rule: 'billed', clamped });
   });
 
+  it('and no more than it was asked for where it forgets its limit, and is cut before it says anything', async () => {
+    const done = await turn({ input: 'x', max_output_tokens: 16 }, [delta({ content: 'word '.repeat(400) })]);
+    expectSame(done);
+    expect(sum(done.record, 'output')).toBe(16);
+    expect(done.record).toMatchObject({ outcome: 'incomplete', reason: 'max_output_tokens', clamped: true });
+  });
+
   it('what is written to a cache at its own price', async () => {
     const { response, record } = await turn({ input: 'x' }, [
       SAID,

@@ -1,6 +1,6 @@
 import type { AssembledItem } from '@turnpike/assembly';
 import type { FinishReason, Opening, OutputEvent } from '@turnpike/formats';
-import type { EngineClient, MessageRequest } from '@turnpike/inference';
+import type { EngineClient, EngineUsage, MessageRequest } from '@turnpike/inference';
 import { ApiError } from '@turnpike/protocol';
 import type { Artifacts } from '@turnpike/turns';
 import { enginePromptLength } from './engine-prompt.js';
@@ -57,10 +57,13 @@ class MessageGeneration implements Generation {
       throw new ApiError('engine_error', { cause: new Error('the engine takes no messages') });
     }
     let counted = 0;
+    let told: EngineUsage = {};
     for await (const { events, sampled, finish, usage: said } of this.engine.converse(this.request, signal)) {
-      const usage = said && possibleUsage(said, this.bounds);
-      // What the server says in the end replaces what was counted on the way.
-      const fresh = usage?.completionTokens === undefined ? sampled : usage.completionTokens - counted;
+      told = said ?? told;
+      // What the server says in the end replaces what was counted on the way; neither is more than it was asked for.
+      const output = said?.completionTokens ?? counted + sampled;
+      const usage = possibleUsage({ ...told, completionTokens: output }, this.bounds);
+      const fresh = Math.min(output, this.bounds.output) - counted;
       counted += fresh;
       yield { events, sampled: fresh, finish, usage };
     }
