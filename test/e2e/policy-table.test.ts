@@ -44,7 +44,11 @@ describe.each(ROWS)('$turn', ({ turn, outcome }) => {
     const results = played.get(each) ?? [];
     if (results instanceof Error) throw results;
     expect(results.map(({ end }) => end)).toEqual(results.map(() => each.end));
-    if (outcome === 'none') return;
+    if (outcome === 'none') {
+      // What is not billed is not told either.
+      for (const { told } of results) expect(told?.total_tokens ?? 0).toBe(0);
+      return;
+    }
     for (const result of results) await expectBilled(result, each, outcome);
   });
 

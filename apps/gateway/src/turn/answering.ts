@@ -1,7 +1,7 @@
 import type { Ending, ResponseAssembler } from '@turnpike/assembly';
 import { imagePartsOf } from '@turnpike/images';
 import { BudgetExceeded, type TurnMeter } from '@turnpike/metering';
-import { ApiError } from '@turnpike/protocol';
+import { ApiError, type Usage } from '@turnpike/protocol';
 import { Rendering, settingsOf } from '@turnpike/rendering';
 import { Routing, type Route, type RouterStrategy } from '@turnpike/routing';
 import type { Sealer } from '@turnpike/sealing';
@@ -96,13 +96,7 @@ export class Answering {
       if (thrown instanceof OutputBlocked) {
         return { ending: FILTERED, usage: thrown.usage, chain: chain.answered };
       }
-      const summary = this.#parts.money.used('compaction');
-      const usage =
-        this.#usage.total_tokens === 0
-          ? usageOf(summary?.input ?? this.#counted, summary?.output ?? 0, 0, {
-              cachedTokens: summary?.cached,
-            })
-          : this.#usage;
+      const usage = this.#usage.total_tokens === 0 ? this.#usageOfNoAnswer() : this.#usage;
       // Nothing goes on from a chain whose verdict is not there.
       const refusal = await chain.refusal();
       const stopped = this.#stopped();
@@ -110,6 +104,14 @@ export class Answering {
       const failure = refusal ?? ApiError.from(moneyError(thrown));
       return { ending: failedBy(failure), failure, usage };
     }
+  }
+
+  /** What was used where nothing came of the answer: of a prompt that no engine has got, nothing was. */
+  #usageOfNoAnswer(): Usage {
+    const { money, lifecycle } = this.#parts;
+    const summary = money.used('compaction');
+    const read = lifecycle.reached.has('dispatched') ? this.#counted : 0;
+    return usageOf(summary?.input ?? read, summary?.output ?? 0, 0, { cachedTokens: summary?.cached });
   }
 
   /** Whether inference starts before the verdict on its input is there. What is compacted is settled first. */
