@@ -46,12 +46,15 @@ describe('a database that goes away under a gateway', () => {
   /** A gateway on the database; those of a test share a working folder. */
   async function start(): Promise<App> {
     const config = join(folder, 'turnpike.yaml');
+    const prices = join(folder, 'prices.yaml');
+    const models = '{ sim: { input: 1, output: 1 } }';
+    writeFileSync(prices, `versions: [{ version: test, from: "2026-01-01", models: ${models} }]`);
     const lines = [
       'port: 0',
       `engines: { engine: { url: "${engine.url}", kind: vllm, structuredOutputs: false } }`,
       'models: { sim: { engine: engine, contextTokens: 1000000 } }',
       `store: { kind: postgres, url: "${url}" }`,
-      'billing: { budgets: [{ tenant: b, period: day, usd: 5 }] }',
+      `billing: { prices: "${prices}", budgets: [{ tenant: b, period: day, usd: 5 }] }`,
       ...keysOf('a', 'b'),
     ];
     writeFileSync(config, lines.join('\n'));

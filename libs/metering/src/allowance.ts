@@ -1,4 +1,4 @@
-import { worstPriceOf } from './charge.js';
+import { isFree, worstPriceOf } from './charge.js';
 import type { Budget, HoldRequest } from './holds.js';
 import type { MeteredTurn } from './metered-turn.js';
 import type { MeteringOptions } from './metering-options.js';
@@ -62,11 +62,15 @@ export class Allowance {
     return this.#isRefused && output >= this.#covered;
   }
 
-  /** @throws BudgetExceeded */
+  /**
+   * Of a model that is free nothing is held, and no budget is too small for it.
+   * @throws BudgetExceeded
+   */
   reserve(
     prompt: UsagePart,
     worst: { readonly room: number; readonly maxOutput: number | undefined },
   ): void | Promise<void> {
+    if (this.#rates !== undefined && isFree(this.#rates)) return undefined;
     const budgets = this.#options.budgets?.budgetsOf(this.#turn) ?? [];
     if (budgets instanceof Promise) return budgets.then((found) => this.#reserve(found, prompt, worst));
     return budgets.length === 0 ? undefined : this.#reserve(budgets, prompt, worst);

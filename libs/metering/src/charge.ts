@@ -66,6 +66,15 @@ export function worstPriceOf(
   });
 }
 
+/** Whether nothing that a model does can cost anything. */
+export function isFree({ base, tiers }: Rates): boolean {
+  return [base, ...tiers.map(({ rates }) => rates)].every((rates) =>
+    [rates.input, rates.cachedInput, rates.cacheWrite, rates.image, rates.output].every(
+      (rate) => rate === 0n,
+    ),
+  );
+}
+
 /** Prices for a prompt of that many tokens. */
 function ratesFor(prompt: number, { base, tiers }: Rates): TokenRates {
   return tiers.find(({ above }) => prompt > above)?.rates ?? base;
